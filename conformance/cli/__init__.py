@@ -96,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="replace")
     try:
         with _handle_sigterm():
+            # Not standalone: click would print its own errors, in another form than those of the suite.
             status = cli.main(args=arguments, prog_name="conformance", standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("conformance: interrupted", err=True)

@@ -39,6 +39,11 @@ def nearest_name_hint(name: str, known: Iterable[str]) -> str:
     return f", did you mean {near[0]!r}?" if near else ""
 
 
+def matches_any_glob(name: str, globs: Iterable[str]) -> bool:
+    """Whether a name matches at least one glob."""
+    return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
+
+
 def find_surface(name: str) -> BackendSurface:
     """Return the surface with a name, and its backend. Raises ConformanceError if there is none."""
     known = describe.surfaces_by_name()
@@ -57,4 +62,4 @@ def find_surfaces(globs: Sequence[str]) -> list[BackendSurface]:
     for glob in globs:
         if not fnmatch.filter(known, glob):
             find_surface(glob)  # raises the error for an unknown name, with a suggestion
-    return [entry for name, entry in known.items() if any(fnmatch.fnmatchcase(name, glob) for glob in globs)]
+    return [entry for name, entry in known.items() if matches_any_glob(name, globs)]

@@ -5,14 +5,20 @@ Every command imports this module, so that it imports nothing large.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from conformance.adapters.api.devices import CPU, DEVICE_NAMES, FLOAT32, PRECISIONS
 from conformance.cases.operators import OPERATORS
-from conformance.execution.options import RunOptions
-from reports.results.vocabulary import Level
+from conformance.cli.parameter_types import RangeWithoutNaN
+from conformance.execution.options import MAX_TIME_LIMIT_SECONDS, RunOptions
+from conformance.execution.selection import MAX_SHARDS
+from reports.results.vocabulary import Level, Word
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 LEVEL_CHOICES = tuple(str(level) for level in Level)
 """The levels as choices of an option; click would show the names of enum members instead of their texts."""
@@ -37,6 +43,35 @@ CACHE_OPTION = click.option(
     default=True,
     help="Whether to reuse results cached by this version of the suite. [default: --cache]",
 )
+
+
+def level_option(default: Level) -> Callable[[Command], Command]:
+    """Return the option for the level of the cases."""
+    return click.option(
+        "--level",
+        type=click.Choice(LEVEL_CHOICES),
+        default=default.value,
+        show_default=True,
+        help="Only cases up to this level.",
+    )
+
+
+TIME_LIMIT = RangeWithoutNaN(0, MAX_TIME_LIMIT_SECONDS, min_open=True)
+"""Type of the value of an option for a time limit in seconds."""
+
+
+def timeout_option(default: float) -> Callable[[Command], Command]:
+    """Return the option for the time limit of one case, in seconds."""
+    return click.option(
+        "--timeout",
+        type=TIME_LIMIT,
+        default=default,
+        show_default=True,
+        metavar="SECONDS",
+        help="Time limit for one case.",
+    )
+
+
 EXHAUSTIVE_OPTION = click.option(
     "--level",
     type=click.Choice(LEVEL_CHOICES[1:]),
@@ -61,19 +96,33 @@ PRECISION_OPTION = click.option(
 OPERATOR_OPTION = click.option(
     "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
 )
+CASE_GLOB_OPTION = click.option(
+    "--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches this pattern."
+)
+SURFACE_GLOB_OPTION = click.option(
+    "--surface", "surface_globs", multiple=True, metavar="GLOB", help="Only surfaces whose name matches this pattern."
+)
 PATHS_ARGUMENT = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-QUIET_OUTPUT, NORMAL_OUTPUT, VERBOSE_OUTPUT = "quiet", "usual", "verbose"
+
+
+class Verbosity(Word):
+    """How much a run prints."""
+
+    QUIET = "quiet"
+    NORMAL = "normal"
+    VERBOSE = "verbose"
+
 
 QUIET_OPTION = click.option(
     "--quiet",
     "verbosity",
-    flag_value=QUIET_OUTPUT,
+    flag_value=Verbosity.QUIET.value,
     help="Print only unexpected results and the last line of the summary.",
 )
 VERBOSE_OPTION = click.option(
     "--verbose",
     "verbosity",
-    flag_value=VERBOSE_OUTPUT,
+    flag_value=Verbosity.VERBOSE.value,
     help="Also print to standard error: unexpected results as they arrive, worker starts, results found by --resume.",
 )
 SCHEDULER_OPTION = click.option(
@@ -84,7 +133,7 @@ SCHEDULER_OPTION = click.option(
 )
 SHARDS_OPTION = click.option(
     "--shards",
-    type=click.IntRange(1, 100_000),
+    type=click.IntRange(1, MAX_SHARDS),
     metavar="N",
     help="Number of shards for --scheduler. [default: four per worker, of at least 250 results each]",
 )

@@ -1,13 +1,15 @@
-"""Click parameter types for sizes, padding and numbers: `3`, `3,2`, `1:0,2:2`, `same_upper`."""
+"""Click parameter types for sizes, padding, numbers and shards: `3`, `3,2`, `1:0,2:2`, `same_upper`, `1/4`."""
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from conformance.cases.operators import OPERATORS, PaddingWord, Parameter, ParameterKind
+from conformance.execution.selection import parse_shard
 
 if TYPE_CHECKING:
     Kind = click.ParamType[Any]  # generic for type checkers only; click's class cannot be subscripted at run time
@@ -85,6 +87,30 @@ class NumberType(Kind):
             return int(value) if re.fullmatch(r"-?\d{1,18}", value) else float(value)
         except ValueError:
             self.fail(f"{value!r} is not a number", param, ctx)
+
+
+class RangeWithoutNaN(click.FloatRange):
+    """A number in a range. click accepts NaN in any range, because its comparisons with the ends are false."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return a number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value} is not a number", param, ctx)
+        return number
+
+
+class ShardType(Kind):
+    """The shard K/N."""
+
+    name = "shard"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a Shard."""
+        try:
+            return parse_shard(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 def parameter_type(parameter: Parameter) -> Any:

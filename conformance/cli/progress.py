@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from conformance.cli.options import NORMAL_OUTPUT, QUIET_OUTPUT, VERBOSE_OUTPUT
+from conformance.cli.options import Verbosity
 from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS, UNEXPECTED_STATUSES, escape_control_characters
 from reports.results import ResultRecord, Status
 from reports.views.terminal import STATUS_STYLES
@@ -29,7 +29,7 @@ class RunProgress:
     Call `add_result` for each result and `log` for other events. Both may be called from any thread.
     """
 
-    def __init__(self, name: str, verbosity: str = NORMAL_OUTPUT, console: Console | None = None) -> None:
+    def __init__(self, name: str, verbosity: Verbosity = Verbosity.NORMAL, console: Console | None = None) -> None:
         self.name = name
         self.verbosity = verbosity
         self.counts: Counter[str] = Counter()
@@ -43,7 +43,8 @@ class RunProgress:
             _CountsColumn(self.counts),
             TimeRemainingColumn(),
         )
-        shown = self.console.is_terminal and verbosity != QUIET_OUTPUT
+        shown = self.console.is_terminal and verbosity is not Verbosity.QUIET
+        # Messages are printed on the console of the bar, which moves the bar below them.
         self._bar = Progress(*columns, console=self.console, transient=True, disable=not shown)
         self._task = self._bar.add_task(name, total=None)
 
@@ -69,19 +70,20 @@ class RunProgress:
         if (
             now - self._printed_at >= PROGRESS_INTERVAL_SECONDS
             and not self.console.is_terminal
-            and self.verbosity != QUIET_OUTPUT
+            and self.verbosity is not Verbosity.QUIET
         ):
             self._printed_at = now
             self._print(f"{self.name}: {progress_text(done, total, now - self._result_count, self.counts)}")
 
     def log(self, text: str, style: str = "dim") -> None:
         """Print a message if the output is verbose."""
-        if self.verbosity == VERBOSE_OUTPUT:
+        if self.verbosity is Verbosity.VERBOSE:
             self._print(f"{self.name}: {text}", style)
 
     def _print(self, text: str, style: str = "") -> None:
         shown = escape_control_characters(text)
         shown = shown if len(shown) <= MAX_PROGRESS_LINE_LENGTH else f"{shown[: MAX_PROGRESS_LINE_LENGTH - 1]}…"
+        # Text, not str: Rich would interpret brackets in messages of frameworks as markup.
         self.console.print(Text(shown, style), soft_wrap=True)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -18,20 +19,25 @@ STANDARD_OUTPUT = "-"
 FAILED_EXIT_STATUS, INCOMPLETE_EXIT_STATUS = 1, 3
 
 
-def load_results(paths: Iterable[Path], *, mixed: bool = False) -> Report:
-    """Read results files into one report, see load_report. Raises ConformanceError for an invalid file."""
+@contextmanager
+def unreadable_as_conformance_error() -> Iterator[None]:
+    """Convert UnreadableResults, an error of the results format, to ConformanceError, which is printed in one line."""
     try:
-        return load_report(paths, allow_mixed=mixed)
+        yield
     except UnreadableResults as error:
         raise ConformanceError(str(error)) from None
+
+
+def load_results(paths: Iterable[Path], *, mixed: bool = False) -> Report:
+    """Read results files into one report, see load_report. Raises ConformanceError for an invalid file."""
+    with unreadable_as_conformance_error():
+        return load_report(paths, allow_mixed=mixed)
 
 
 def merge_live_results(written: Iterable[LiveResults]) -> Report:
     """Return the results of this process's runs as one report. Raises ConformanceError for invalid results."""
-    try:
+    with unreadable_as_conformance_error():
         return merge_runs((one.path, one.build_run()) for one in written)
-    except UnreadableResults as error:
-        raise ConformanceError(str(error)) from None
 
 
 def load_given_or_latest(paths: Iterable[Path], *, mixed: bool = False) -> Report:
@@ -53,6 +59,7 @@ def results_files(path: Path) -> list[Path]:
 
     Raises IncompleteRun if there are none.
     """
+    # A missing file is reported when it is read. A missing default folder means that nothing has been run yet.
     if not path.is_dir() and path != DEFAULT_OUTPUT_FOLDER / "results":
         return [path]
     found = sorted(path.glob("*.jsonl")) or sorted(path.glob("results/*.jsonl"))
@@ -61,9 +68,9 @@ def results_files(path: Path) -> list[Path]:
     return found
 
 
-def results_path(out: Path, backend: str, part: Shard | None = None) -> Path:
+def results_path(out: Path, backend: str, shard: Shard | None = None) -> Path:
     """Return the path of the results file of a backend, or of one shard of its run."""
-    return out / "shards" / backend / part.file_name if part else out / "results" / f"{backend}.jsonl"
+    return out / "shards" / backend / shard.file_name if shard else out / "results" / f"{backend}.jsonl"
 
 
 def exit_status(results: Report) -> int:

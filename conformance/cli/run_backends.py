@@ -6,23 +6,21 @@ It is imported after the first worker has been launched, so that these imports o
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 
 import click
-from rich.console import Console
 
 from conformance import IncompleteRun
 from conformance.catalogue import loading
-from conformance.cli.options import NORMAL_OUTPUT, QUIET_OUTPUT
+from conformance.cli.console import output_console
+from conformance.cli.options import Verbosity
 from conformance.cli.progress import RunProgress
 from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, exit_status, merge_live_results, results_path
-from conformance.execution.expectation_cache import open_expectation_cache
+from conformance.execution.expectation_cache import expectation_source
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
-from conformance.judging.expected import compute_expected
 from reports.results import LiveResults
 from reports.views.terminal import render_terminal
 
@@ -31,7 +29,7 @@ RunResults = tuple[list[LiveResults], list[IncompleteRun]]
 
 
 def run_backends(
-    targets: Sequence[RunTarget], options: RunOptions, verbosity: str | None, first_worker: Worker
+    targets: Sequence[RunTarget], options: RunOptions, verbosity: Verbosity, first_worker: Worker
 ) -> RunResults:
     """Run the backends one after the other. first_worker: a launched worker of the first backend."""
     selection = options.selection
@@ -41,18 +39,18 @@ def run_backends(
         raise IncompleteRun("no case is selected")
     problems: list[IncompleteRun] = []
     written: list[LiveResults] = []
-    with open_expectation_cache() if options.use_caches else nullcontext(compute_expected) as expect:
+    with expectation_source(use_caches=options.use_caches) as expected:
         for number, target in enumerate(targets):
             results = LiveResults(results_path(options.out, target.name, selection.shard))
-            worker = None if number else first_worker
+            worker = None if number else first_worker  # the workers of further backends start when their runs start
             run = Run(
                 target.backend, cases, target.ledger(), options,
-                python=target.python, compute_expected=expect, first_worker=worker,
+                python=target.python, compute_expected=expected, first_worker=worker,
             )  # fmt: skip
-            for surface, why in run.missing_requirements.items() if verbosity != QUIET_OUTPUT else ():
+            for surface, why in run.missing_requirements.items() if verbosity is not Verbosity.QUIET else ():
                 click.echo(f"{surface}: {why}", err=True)
             try:
-                with RunProgress(target.name, verbosity or NORMAL_OUTPUT) as live:
+                with RunProgress(target.name, verbosity) as live:
                     # Lines are collected while they are written: the summary need not read the file again.
                     run.execute(
                         results.path,
@@ -72,15 +70,16 @@ def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int
     """Print the summary of the results, and return their exit status."""
     if not written:
         return INCOMPLETE_EXIT_STATUS
+    # Only the files of this process: the folder may contain results of other backends from earlier runs.
     results = merge_live_results(written)
-    Console().print(render_terminal(results, brief=brief))
+    output_console().print(render_terminal(results, brief=brief))
     for one in written if not brief else ():
         click.echo(f"results: {one.path}")
     return exit_status(results)
 
 
 def run_on_cluster(
-    targets: Iterable[RunTarget], options: RunOptions, verbosity: str | None, address: str, shards: int | None
+    targets: Iterable[RunTarget], options: RunOptions, verbosity: Verbosity, address: str, shards: int | None
 ) -> RunResults:
     """Run the backends one after the other, each in shards on the workers of a Dask scheduler."""
     # Imported here, as runs on this machine do not need them.
@@ -92,13 +91,13 @@ def run_on_cluster(
     problems: list[IncompleteRun] = []
     written: list[LiveResults] = []
     with open_cluster(address) as workers:
-        if not workers.size and verbosity != QUIET_OUTPUT:
+        if not workers.size and verbosity is not Verbosity.QUIET:
             click.echo(f"scheduler {address}: no worker has connected yet", err=True)
         for target in targets:
             path = results_path(options.out, target.name)
             run = ShardedRun(target.portable, options, options.out / "shards" / target.name, shards)
             try:
-                with RunProgress(target.name, verbosity or NORMAL_OUTPUT) as live:
+                with RunProgress(target.name, verbosity) as live:
                     run.execute(path, workers, progress=live.add_result, log=live.log)
                 written.append(LiveResults(path))
             except IncompleteRun as error:

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-SIGN_ORDER = "[({~·_"  # in the order of a legend
+SIGN_ORDER = "[({~·_"
+"""First characters of the entries of a legend, in their order."""
 MAX_GRID_ROWS = 24
+"""Number of rows that fit on a small terminal, with the title and the legend."""
 MAX_GRID_COLUMNS = 200
-GRID_GAP = 4
+"""Maximum number of columns. A terminal seldom shows as many, because each takes at least three characters."""
+GRID_GAP_CHARACTERS = 4
+"""Distance of two grids side by side, in characters."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class Grid:
 def lay_out_grids(grids: Iterable[Grid], notes: Iterable[str], columns: int) -> list[Text]:
     """Return the lines of grids, side by side if they fit, otherwise below each other; then the legend and notes."""
     fitting = [grid.fit_columns(columns) for grid in grids]
-    fits_in_row = sum(grid.width for grid in fitting) + GRID_GAP * (len(fitting) - 1) <= columns
+    fits_in_row = sum(grid.width for grid in fitting) + GRID_GAP_CHARACTERS * (len(fitting) - 1) <= columns
     lines = _side_by_side(fitting) if fits_in_row else _one_below_another(fitting)
     all_notes = [*notes, *filter(None, (grid.omission_note() for grid in fitting))]
     wrapped = [line for note in all_notes for line in textwrap.wrap(note, columns)]
@@ -113,7 +117,7 @@ def _side_by_side(grids: Sequence[Grid]) -> list[Text]:
     for parts in itertools.zip_longest(*(grid.lines() for grid in grids)):
         line = Text()
         for part, grid in zip(parts, grids, strict=True):
-            line.append_text(part or Text(" " * grid.width)).append(" " * GRID_GAP)
+            line.append_text(part or Text(" " * grid.width)).append(" " * GRID_GAP_CHARACTERS)
         line.rstrip()  # trailing blanks could make the terminal wrap a line of full width
         lines.append(line)
     return lines
@@ -123,14 +127,10 @@ def _one_below_another(grids: Sequence[Grid]) -> list[Text]:
     return [line for grid in grids for line in (*grid.lines(), Text())][:-1]
 
 
-def _sign_rank(word: str) -> tuple[int, str]:
-    return SIGN_ORDER.index(word[0]), word
-
-
 def _legend_lines(grids: Sequence[Grid], columns: int) -> list[Text]:
     words = {mark.legend for grid in grids for mark in grid.marks() if mark.meaning}
     lines: list[str] = []
-    for word in sorted(words, key=_sign_rank):
+    for word in sorted(words, key=lambda word: (SIGN_ORDER.index(word[0]), word)):
         if lines and len(lines[-1]) + 3 + len(word) <= columns:
             lines[-1] += f"   {word}"
         else:

@@ -72,7 +72,7 @@ def open_cluster(address: str | None) -> Iterator[ClusterWorkers]:
         import distributed  # noqa: PLC0415 - an optional and large dependency
     except ImportError as error:
         raise ConformanceError(f"--scheduler needs Dask: {error} (pip install distributed)") from None
-    with contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:  # closes the client before a cluster that was started here
         cluster: Any = address
         if address == LOCAL_CLUSTER:
             quiet = {"dashboard_address": None, "silence_logs": "CRITICAL"}
@@ -104,6 +104,7 @@ class DaskWorkers:
 
     def submit(self, items: Iterable[WorkItem]) -> Iterator[tuple[WorkItem, Any]]:
         """Yield each item with its result, see ClusterWorkers. Items cancelled by a lost connection are sent again."""
+        # Dask calls the callbacks of futures in a thread of its own. The queue passes the keys to this thread.
         done_keys: SimpleQueue[str] = SimpleQueue()
         pending: dict[str, tuple[WorkItem, Any]] = {}
 
@@ -122,11 +123,13 @@ class DaskWorkers:
                 try:
                     result = self._result(item, future)
                 except (CancelledError, OSError):
+                    # Dask cancels the futures of a client that loses its connection, also if the scheduler comes back.
                     self._wait_for_scheduler()
                     send(item)
                 else:
                     yield item, result
         finally:
+            # After an error or an interrupt: other workers would otherwise run the remaining items to their end.
             if self._client.status == "running":
                 self._client.cancel([future for _, future in pending.values()], force=True)
 
@@ -137,6 +140,7 @@ class DaskWorkers:
         error = future.exception() if future.status == "error" else None
         if error is None:
             return future.result()
+        # By name, because Dask is an optional dependency. Its exception means that the item killed several workers.
         if type(error).__name__ == "KilledWorker":
             raise IncompleteRun(f"shard {item.name}: killed each worker that ran it: {_error_line(error)}")
         if isinstance(error, ConformanceError):
@@ -184,6 +188,7 @@ class ProcessWorkers:
                 for item, result in self._results(list(remaining.values())):
                     del remaining[item.name]
                     yield item, result
+            # Counted only without progress: a long run may lose many processes to an unstable machine.
             losses = losses + 1 if len(remaining) == before else 0
             if losses == MAX_CONSECUTIVE_LOSSES:
                 raise IncompleteRun(
@@ -197,6 +202,7 @@ class ProcessWorkers:
         try:
             pending: dict[Future[Any], WorkItem] = {pool.submit(item.function, *item.arguments): item for item in items}
             while pending:
+                # As they finish: an item whose result has been yielded is not run again after a process dies.
                 for done in wait(pending, return_when=FIRST_COMPLETED).done:
                     yield pending.pop(done), done.result()
         finally:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import io
-import json
-import math
 import os
 import queue
 import select
@@ -15,17 +13,13 @@ import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
-from conformance.cases.arrays import NUMPY_DTYPES, Array
-from conformance.execution.worker import FRAME_LENGTHS, MAX_REPLY_BYTES
-from conformance.judging.verdict import ProgramOutcome
+from conformance.cases.arrays import Array
+from conformance.execution.protocol import Frame, encode_frame, read_frame
 from conformance.system import processes
-from reports.results.vocabulary import Outcome
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -37,14 +31,12 @@ MEMORY_CHECK_INTERVAL_SECONDS = 0.1
 """Seconds between two measurements of the memory of a process."""
 MAX_STDERR_BYTES = 4000
 """Number of last bytes of standard error that are stored for error messages."""
-READ_CHUNK_BYTES = 1 << 16
-PIPE_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 16
+"""Number of bytes that are read from a pipe, or buffered before they are written to it, at a time."""
+PIPE_BUFFER_BYTES = 1 << 20
 """Buffer size of a pipe in bytes. Neither end blocks while the buffer has room."""
-MAX_FRAME_BYTES = MAX_REPLY_BYTES + (1 << 24)
-"""Maximum size of a frame in bytes: the arrays, and 16 MiB for the header."""
 ONE_THREAD_VARIABLES = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-
-Frame = tuple[dict[str, Any], list[Array]]
+"""Variables that limit OpenMP, OpenBLAS and MKL to one thread."""
 
 
 class Connection:
@@ -74,7 +66,7 @@ class Connection:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            bufsize=READ_CHUNK_BYTES,
+            bufsize=CHUNK_BYTES,
             env={
                 **os.environ,
                 **ONE_THREAD_VARIABLES,
@@ -86,7 +78,7 @@ class Connection:
         )
         for stream in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):  # above the limit of this user; the default size works too
-                fcntl.fcntl(_require_pipe(stream), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+                fcntl.fcntl(_require_pipe(stream), fcntl.F_SETPIPE_SZ, PIPE_BUFFER_BYTES)
         # None is the end of either queue. SimpleQueue has no limit, so that no thread blocks while it puts a frame.
         self._inbox: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -94,15 +86,13 @@ class Connection:
         # Standard error must be read all the time: a framework that fills the pipe would block.
         self._stderr_thread = threading.Thread(target=self._read_stderr, daemon=True)
         self._stderr_thread.start()
+        # Daemon threads: an interpreter that exits on an error does not wait for a worker that hangs.
         for task in (self._read_frames, self._write_frames, self._monitor_memory):
             threading.Thread(target=task, daemon=True).start()
 
     def send(self, header: dict[str, Any], arrays: Sequence[Array] = ()) -> None:
         """Queue a frame. A thread writes it to the process."""
-        header["arrays"] = [{"dtype": array.dtype.name, "shape": array.shape} for array in arrays]
-        text = json.dumps(header).encode()
-        body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
-        self._outbox.put(FRAME_LENGTHS.pack(len(text), len(body)) + text + body)
+        self._outbox.put(encode_frame(header, arrays))
 
     def receive(self, limit: float) -> Frame | None:
         """Return the next frame, None if the process has exited. Raises queue.Empty after `limit` seconds."""
@@ -115,7 +105,7 @@ class Connection:
 
     def measure_memory(self) -> int:
         """Return the resident memory of the process in bytes."""
-        # The started process is the supervisor. Measure its child, which runs the programs.
+        # The started process is the supervisor. Measure its child, which runs the programs. It does not exist at first.
         self._worker_pid = self._worker_pid or processes.worker_pid(self.process.pid)
         self.memory_bytes = processes.resident_bytes(self._worker_pid or self.process.pid)
         return self.memory_bytes
@@ -138,6 +128,8 @@ class Connection:
 
     def _kill_processes(self) -> None:
         """Kill the worker below its supervisor, wait for the supervisor's exit, then kill the whole process group."""
+        # A supervisor that is killed first leaves descendants that have another process group and no worker variable:
+        # nothing identifies them. One whose worker dies kills them all, and needs some time for it.
         if self.process.poll() is None and processes.kill_below(self.process.pid):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(EXIT_TIMEOUT_SECONDS)
@@ -148,7 +140,7 @@ class Connection:
         try:
             status = self.process.wait(EXIT_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
-            status = 0
+            status = 0  # the process runs on, but has closed the pipe or sent an invalid frame
         self.kill()
         if self.excess_bytes:
             used, limit = _gigabytes_text(self.excess_bytes), _gigabytes_text(self.memory_limit)
@@ -172,6 +164,7 @@ class Connection:
                 self.excess_bytes = self.memory_bytes
                 break
             time.sleep(MEMORY_CHECK_INTERVAL_SECONDS)
+        # Also after an exit: a supervisor that was killed from outside has not killed the children of its worker.
         self._kill_processes()
 
     def _write_frames(self) -> None:
@@ -186,8 +179,9 @@ class Connection:
 
     def _read_frames(self) -> None:
         pipe, inbox = _require_pipe(self.process.stdout), self._inbox
-        frames = io.BufferedReader(BatchedReader(pipe.fileno(), lambda: self.read_delay), READ_CHUNK_BYTES)
+        frames = io.BufferedReader(BatchedReader(pipe.fileno(), lambda: self.read_delay), CHUNK_BYTES)
         while (frame := read_frame(frames)) is not None:
+            # The event is set after the put: a pool that wakes up must find the frame, or it waits for the next event.
             inbox.put(frame)
             self._reply_arrived.set()
         inbox.put(None)
@@ -196,7 +190,7 @@ class Connection:
 
     def _read_stderr(self) -> None:
         pipe, tail = _require_pipe(self.process.stderr), self._stderr
-        for chunk in iter(lambda: os.read(pipe.fileno(), READ_CHUNK_BYTES), b""):
+        for chunk in iter(lambda: os.read(pipe.fileno(), CHUNK_BYTES), b""):
             tail += chunk
             del tail[:-MAX_STDERR_BYTES]
         pipe.close()
@@ -234,72 +228,3 @@ def _gigabytes_text(size: int) -> str:
 def _require_pipe(stream: IO[bytes] | None) -> IO[bytes]:
     assert stream is not None  # noqa: S101 - Popen was called with three pipes
     return stream
-
-
-def read_frame(pipe: IO[bytes] | io.BufferedReader) -> Frame | None:
-    """Return the next frame, None at the end and for an invalid frame, as from a worker that died while writing."""
-    lengths = pipe.read(FRAME_LENGTHS.size)
-    if len(lengths) < FRAME_LENGTHS.size:
-        return None
-    header_length, body_length = FRAME_LENGTHS.unpack(lengths)
-    # A framework that writes into the pipe could announce any length. Do not allocate it.
-    if header_length + body_length > MAX_FRAME_BYTES:
-        return None
-    text, body = pipe.read(header_length), pipe.read(body_length)
-    try:
-        header = json.loads(text)
-        return (header, list(_decode_arrays(header["arrays"], body))) if len(body) == body_length else None
-    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError):
-        return None
-
-
-def _decode_arrays(items: Sequence[Mapping[str, Any]], body: bytes) -> Iterator[Array]:
-    """Yield the arrays of a frame. Raises ValueError, LookupError or TypeError for an invalid array."""
-    start = 0
-    for item in items:
-        dtype, shape = NUMPY_DTYPES[item["dtype"]], item["shape"]
-        # `type`, not isinstance: True is an int, but not an extent.
-        if not isinstance(shape, list) or any(type(extent) is not int or extent < 0 for extent in shape):
-            raise ValueError("not a shape")
-        array = np.frombuffer(body, dtype, math.prod(shape), start).reshape(shape)
-        yield array
-        start += array.nbytes
-
-
-WORKER_OUTCOMES = frozenset({Outcome.RETURNED, Outcome.REJECTED, Outcome.CRASHED})
-"""Outcomes that a reply may contain. The other outcomes are set on this side."""
-IMMEDIATE_EXIT_TEXT = "exited with status 1; last output:"
-"""Part of the message when Python ends before the first reply, as without NumPy."""
-WORKER_REQUIREMENTS_HINT = " (a worker needs Python 3.8 or newer, and NumPy)"
-
-
-def is_start_reply(header: Mapping[str, Any]) -> bool:
-    """Whether the header is a valid reply to `setup`. Code of a framework may have written into the pipe."""
-    ready, packages, cpu = (header.get(key) for key in ("ready", "packages", "cpu"))
-    if ready is not True:
-        return ready is False and isinstance(header.get("message"), str)
-    texts = [header.get("python"), header.get("hardware", "")]
-    texts += packages.values() if isinstance(packages, dict) else [None]
-    return isinstance(cpu, list) and all(isinstance(text, str) for text in (*texts, *cpu))
-
-
-def is_program_reply(header: Mapping[str, Any]) -> bool:
-    """Whether the header is a valid reply to `run`."""
-    kind, message, seconds, certain = (header.get(key) for key in ("outcome", "message", "seconds", "certain"))
-    if not (isinstance(kind, str) and isinstance(message, str) and isinstance(certain, bool)):
-        return False
-    return kind in WORKER_OUTCOMES and type(seconds) is float and 0 <= seconds < math.inf
-
-
-def start_message(connection: Connection, environment: Mapping[str, Any], seconds: float) -> str:
-    """Return the log message of a started worker, with its start time and versions."""
-    versions = {"Python": environment["python"], **environment["packages"]}
-    text = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return f"worker {connection.process.pid} started in {seconds:.1f} s: {text}"
-
-
-def start_failure_message(outcome: ProgramOutcome, connection: Connection) -> str:
-    """Return the error message of a failed start, with a hint."""
-    if outcome.kind == Outcome.TIMED_OUT:
-        return f"{outcome.message}; --start-timeout sets this limit{connection.last_output()}"
-    return outcome.message + (WORKER_REQUIREMENTS_HINT if IMMEDIATE_EXIT_TEXT in outcome.message else "")

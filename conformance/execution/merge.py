@@ -90,12 +90,13 @@ def merge_shards(paths: Iterable[Path], out: Path) -> None:
     """
     paths = list(paths)
     _raise_file_limit(len(paths) + RESERVED_FILE_DESCRIPTORS)
+    # In the same folder, because a file can be replaced atomically only on one file system.
     partial = out.with_name(f".{out.name}.part")
     try:
         with ExitStack() as stack:
             shards = [ShardFile(path, stack.enter_context(path.open("rb"))) for path in paths]
             ordered = _check_all_shards(sorted(shards, key=lambda shard: shard.shard.number))
-            stack.callback(partial.unlink, missing_ok=True)
+            stack.callback(partial.unlink, missing_ok=True)  # missing after success, when it has replaced `out`
             with ResultsFile(partial) as file:
                 _write_merged(ordered, file)
             partial.replace(out)
@@ -144,8 +145,10 @@ def _write_merged(shards: Sequence[ShardFile], file: ResultsFile) -> None:
     environment = replace(first.environment, platform=", ".join(platforms))
     started = min(shard.header.started for shard in shards)
     file.open(replace(first, shard=None, environment=environment, started=started))
+    # Every shard is in order, so that one result of each shard in memory is enough.
     for _, before, result in heapq.merge(*(shard.results() for shard in shards), key=lambda step: step[0]):
         for record in before:
+            # Cases are in one shard each. A program may be in several, which all declare it.
             if not (isinstance(record, ProgramRecord) and record.program in file.contents.programs):
                 file.write(record)
         file.write(result)
@@ -154,6 +157,7 @@ def _write_merged(shards: Sequence[ShardFile], file: ResultsFile) -> None:
 
 def _raise_file_limit(files: int) -> None:
     """Raise the limit of open files of this process, at most to the hard limit."""
+    # All shards are open at once. A common default is 1,024 files.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     unlimited = resource.RLIM_INFINITY
     if soft not in {unlimited} and soft < files:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,11 +49,13 @@ class WorkerPool:
     def start(self) -> None:
         """Start all workers at the same time. Raises WorkerFailed after killing all of them."""
         try:
+            # The executor waits for all its threads. The first failure kills all workers, so that the threads end at
+            # once, and not after the imports of the other workers.
             with ThreadPoolExecutor(len(self.workers)) as pool, _kill_on_error(self.workers):
-                for start in [pool.submit(worker.start) for worker in self.workers]:
+                for start in as_completed([pool.submit(worker.start) for worker in self.workers]):
                     start.result()
         except BaseException:
-            self.kill()
+            self.kill()  # again, because a thread may have launched its process after the first kill
             raise
 
     def stop(self) -> None:
@@ -69,6 +71,7 @@ class WorkerPool:
 
     def outcomes(self, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
         """Yield the outcome of each job, in order. Raises WorkerFailed if a lost worker cannot be replaced."""
+        # A single worker may block while it waits for a reply. In a pool, each worker is polled.
         if len(self.workers) == 1:
             return self.workers[0].outcomes(jobs)
         return self._outcomes(_JobDistributor(jobs, len(self.workers)))
@@ -87,6 +90,7 @@ class WorkerPool:
             progress = [self._take_outcome(running, n, buffers[n]) for n in ready]
             while order and buffers[order[0]]:
                 yield buffers[order.popleft()].popleft()
+            # With a timeout, because a program that hangs sets no event.
             if not any(progress):
                 self.reply_arrived.wait(OVERDUE_CHECK_SECONDS)
 
@@ -95,6 +99,7 @@ class WorkerPool:
         running: dict[int, Iterator[ProgramOutcome | None]], number: int, buffer: deque[ProgramOutcome]
     ) -> bool:
         """Send a worker its next jobs and take one outcome. Return False if none was available yet."""
+        # One outcome per round: a worker with many replies does not delay the next jobs of the others.
         outcome = next(running[number], NO_MORE_OUTCOMES)
         if outcome is NO_MORE_OUTCOMES:
             del running[number]
@@ -149,5 +154,6 @@ class _JobDistributor:
     def jobs_for(self, number: int) -> Iterator[Job]:
         """Yield the jobs of one worker. Assigns further jobs until one is for this worker."""
         while self.jobs_by_worker[number] or self.assign_next(number):
+            # An assigned job may belong to another worker, which has run its program before.
             if self.jobs_by_worker[number]:
                 yield self.jobs_by_worker[number].popleft()

@@ -122,6 +122,7 @@ def _is_expected_array(got: Array, digest: str | None, expected: Expected | None
     if expected is None or expected.target is None or expected.target.exact is None:
         return False
     value = expected.target.exact.value
+    # The digest is the same for all bit patterns of NaN. It is computed only if the bits differ.
     same = got.dtype == value.dtype and got.shape == value.shape
     return same and (got.tobytes() == value.tobytes() or digest == array_digest(value))
 

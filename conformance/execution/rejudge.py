@@ -197,6 +197,7 @@ class _Rejudge:
             return replace(result, reason=program.reason, issue=program.issue) if was_unsupported else None
         if result.program != program.digest or not self._has_same_verdict(result, case, surface):
             return None
+        # Such a result has no verdict, from which its status could be computed again.
         return result if result.reason == NO_BOUND_REASON else self._with_current_status(result, case)
 
     def _is_still_valid(self, case: Case, surface: Surface) -> bool:
@@ -242,6 +243,7 @@ class _Rejudge:
     def _add_footer(self, rejudged: RejudgedResults) -> None:
         """Append the footer if the file had one and each case that a run would include has its result."""
         total = sum(self._is_run(case, surface) for case in self.cases.values() for surface in self.surfaces.values())
+        # Without a footer, `conformance run --resume` continues the file.
         footer = self.builder.checks.footer
         if footer is not None and len(rejudged.contents.results) == total:
             rejudged.add(make_footer(rejudged.contents, footer.seconds))

@@ -49,6 +49,7 @@ def remove_results_file(path: Path) -> None:
     Raises ConformanceError if the file cannot be removed or another run is writing it.
     """
     try:
+        # Locked only to find out whether another run has locked it. The lock ends when the file is closed.
         with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
             _lock_file(path, stream)
         path.unlink(missing_ok=True)
@@ -121,7 +122,7 @@ class ResultsFile:
             # Truncated and continued instead of rewritten, so that a run that is killed here loses no results.
             os.truncate(self.path, end)
             stream.seek(0, os.SEEK_END)
-            stream.write(b"\n")
+            stream.write(b"\n")  # `end` excludes the newline, which the last complete line may lack
             self._stream, self.contents = stream, contents
             stack.pop_all()
 
@@ -137,6 +138,7 @@ class ResultsFile:
 
     def _append(self, text: str, *, wait: bool) -> None:
         assert self._stream is not None  # noqa: S101 - set by open
+        # Messages of frameworks may contain surrogates, which UTF-8 cannot encode.
         content = text.encode("utf-8", "replace")
         try:
             self._stream.write(content + b"\n")

@@ -140,10 +140,12 @@ class Run:
         Raises IncompleteRun if the backend cannot be started or no task has a program.
         """
         start = time.monotonic()
+        # Before the start, which may fail: the results of an earlier run must not remain as those of this one.
         if not resume:
             remove_results_file(path)
         with self._running_workers(), ResultsFile(path, on_line) as file:
             tasks = self._start_workers(log)
+            # Opened after the start, because the header contains the versions that the worker reports.
             file.open(self._header(), resume=resume)
             if resume:
                 log(f"{len(file.contents.results):,} of {len(tasks):,} results already present")
@@ -166,6 +168,7 @@ class Run:
             if self.program_cache:
                 self.program_cache.save()
             programs = sum(isinstance(task.program, Program) for task in tasks)
+            # A shard without programs is complete; the other shards may have some.
             if not programs and self.selection.shard is None:
                 raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
             for task in tasks[:PRELOADED_TASKS]:  # the first worker still imports the framework
@@ -198,8 +201,10 @@ class Run:
     def _run_tasks(self, tasks: Sequence[Task], file: ResultsFile, progress: ResultCallback) -> None:
         finished = file.contents.results
         remaining = [task for task in tasks if (task.case.id, task.surface.name) not in finished]
+        # The sort is stable: apart from expected failures, the results have the order of the catalogue.
         remaining.sort(key=lambda task: run_order(self.judge.expected_failures(task)))
         queued: deque[Expected] = deque()
+        # The pool takes jobs ahead of the outcomes that it yields, so that workers run while results are judged.
         outcomes = self.pool.outcomes(self._make_jobs(remaining, queued))
         for number, task in enumerate(remaining, 1):
             if isinstance(task.program, Program):
@@ -218,6 +223,7 @@ class Run:
         for task in tasks:
             if isinstance(task.program, Program):
                 queued.append(self.expected(task.case))
+                # With one digest, all repetitions run in one worker and share the compiled program.
                 yield from [self.make_job(task)] * self.repeat
 
     def _write_result(

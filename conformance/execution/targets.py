@@ -107,6 +107,7 @@ def run_targets(
             raise ConformanceError(
                 f"surface {surface!r}: unknown, the selected backends have {', '.join(sorted(known))}"
             )
+    # An installed backend without a selected surface is only left out, but one that the user named is an error.
     for target in named if surfaces else ():
         if not surfaces_of[target.name] & set(surfaces):
             raise ConformanceError(f"backend {target.name!r}: does not have the surfaces {', '.join(surfaces)}")

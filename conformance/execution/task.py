@@ -126,5 +126,6 @@ class TaskJudge:
         answer = answer_name(outcome, expected)
         other = self.observed_answers.conflicting_answer(task.surface.name, convention_id, task.case.id, answer)
         verdict = OutcomeVerdict(None) if answer is None else judge_declaration(answer, declaration, other)
+        # A crash is no answer to a convention, but it is recorded as what was observed.
         observed = answer or (outcome.kind if outcome.kind != Outcome.UNSUPPORTED else None)
         return verdict, convention_record(task.case, surface, observed)

@@ -41,7 +41,6 @@ import select
 import signal
 import struct
 import time
-import traceback
 import warnings
 from typing import TYPE_CHECKING
 
@@ -100,6 +99,7 @@ def run_under_supervisor() -> None:
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     child = os.fork()
     if child:
+        # Otherwise the reply pipe would remain open until this process has killed the orphans.
         for stream in (1, 2):
             os.close(stream)
         status = wait_for_child(child)
@@ -111,19 +111,24 @@ def wait_for_child(child: int) -> int:
     """Return the exit status of a child. Kill the child if it does not exit soon after standard input is closed."""
     # A self-pipe: each SIGCHLD writes a byte to it, so that one poll waits for child exits and for standard input.
     wakeup_read, wakeup_write = os.pipe()
-    os.set_blocking(wakeup_write, False)
+    os.set_blocking(wakeup_write, False)  # set_wakeup_fd requires it
+    # A full pipe is no error: one byte is enough to end the poll, and each wake-up reaps all exited children.
     signal.set_wakeup_fd(wakeup_write, warn_on_full_buffer=False)
+    # By default SIGCHLD is ignored, and an ignored signal writes no byte. The handler itself need not do anything.
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    # SIGKILL, because a program that hangs in native code handles no other signal.
     signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
     poll = select.poll()
     poll.register(wakeup_read, select.POLLIN)
     poll.register(0, 0)  # no events: poll reports only the hang-up of the other end
+    # The child may have exited before SIGCHLD had a handler.
     status = reap_children(child)
     while status is None:
         for descriptor, _ in poll.poll():
             if descriptor == wakeup_read:
                 os.read(wakeup_read, 512)
             else:
+                # The hang-up would be reported again at once, and each report would restart the alarm.
                 poll.unregister(0)
                 signal.alarm(ORPHAN_EXIT_TIMEOUT_SECONDS)
         status = reap_children(child)
@@ -134,6 +139,7 @@ def wait_for_child(child: int) -> int:
 def reap_children(child: int) -> int | None:
     """Reap all children that have exited. Return the status of `child`, None if it is still running."""
     child_status = None
+    # Orphans are reaped too, because they would remain as zombies. Several exits may cause a single signal.
     with contextlib.suppress(ChildProcessError):
         process, status = os.waitpid(-1, os.WNOHANG)
         while process:
@@ -145,6 +151,7 @@ def reap_children(child: int) -> int | None:
 def kill_orphans() -> None:
     """Kill children until no child is left. The children of a killed process become children of this one."""
     with contextlib.suppress(ChildProcessError):
+        # Raises ChildProcessError if there are no children, which saves a search of /proc for most workers.
         os.waitpid(-1, os.WNOHANG)
         while children := child_pids():
             for child in children:
@@ -169,7 +176,9 @@ def child_pids() -> list[int]:
 def exit_like(status: int) -> None:
     """Exit with the status of another process, by the same signal if it was killed."""
     if os.WIFSIGNALED(status):
+        # The worker may have dumped its core. A dump of this process would be of no use.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        # This process handles SIGALRM, and Python ignores SIGPIPE: neither would end it.
         with contextlib.suppress(OSError):  # SIGKILL and SIGSTOP have no handler to reset
             signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
         os.kill(os.getpid(), os.WTERMSIG(status))
@@ -178,6 +187,8 @@ def exit_like(status: int) -> None:
 
 def open_private_pipe() -> tuple[BinaryIO, BinaryIO]:
     """Move standard input and output to private descriptors. Programs get an empty input and standard error."""
+    # os.dup returns descriptors that executed programs do not inherit. A command that a test program starts can neither
+    # write into the protocol nor delay the end of the pipe.
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, ERRORS_DESCRIPTOR, inheritable=False)
     set_streams(None)
@@ -272,12 +283,12 @@ def run_setup(request: FrameHeader, names: Names) -> FrameHeader:
     probe_names: Names = {}
     for part in SETUP_PARTS:
         try:
+            # The state that is restored after each program is read after the setup, so that it must not be random.
             seed_generators()
             probe_names = dict(names) if part == "probe" else probe_names
             code = compile(request.get(part, ""), f"<{part}>", "exec")
             exec(code, probe_names if part == "probe" else names)  # noqa: S102 - runs the adapter's text by design
         except BaseException as error:  # some frameworks raise SystemExit on import; the suite must get the message
-            traceback.print_exc()
             return {"ready": False, "message": exception_text(error), "part": part}
     return {
         "ready": True,
@@ -315,6 +326,7 @@ def run_program(
         )
         problem = result_problem(results)
         if problem:
+            # Not an outcome of its own: the suite judges a wrong kind of result like a wrong value.
             reply["message"], results = f"returned {problem}", ()
     except PROGRAM_ERRORS as error:
         reply = {"outcome": "crashed", "message": f"error in the program: {exception_text(error)}"}
@@ -358,11 +370,14 @@ def set_streams(_state: Any) -> None:
     """Reopen the standard streams: an empty input, and both outputs on standard error."""
     empty = os.open(os.devnull, os.O_RDONLY)
     for source, descriptor in ((empty, 0), (ERRORS_DESCRIPTOR, 1), (ERRORS_DESCRIPTOR, 2)):
+        # os.open reuses the number of a closed standard stream. os.dup2 to the same number changes nothing, not even
+        # the flag by which is_original_descriptor recognizes the stream.
         if source == descriptor:
             os.set_inheritable(descriptor, True)
         os.dup2(source, descriptor)
     if empty > 2:  # otherwise os.open reused the number of a closed standard stream  # noqa: PLR2004
         os.close(empty)
+    # A program may close sys.stdout, which must not close the descriptor. Messages of frameworks may contain any text.
     sys.stdout, sys.stderr = (
         io.TextIOWrapper(io.FileIO(descriptor, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
         for descriptor in (1, 2)
@@ -411,6 +426,7 @@ def restore_state(state: Sequence[Any]) -> None:
     for initial, (read, write) in zip(state, PROCESS_STATE):  # noqa: B905 - Python 3.8 has no `strict`
         if read() != initial:
             write(initial)
+    # A timer of the program would kill the worker during a later program.
     signal.setitimer(signal.ITIMER_REAL, 0)
 
 
@@ -429,10 +445,12 @@ def main() -> None:
         request, arrays = frame
         if "setup" in request:
             write_frame(replies, run_setup(request, names))
+            # What the setup and its imports have changed belongs to the state that is restored.
             reset = compile(request["reset"], "<reset>", "exec")
             state = [read() for read, _ in PROCESS_STATE]
             continue
         reply, results = run_program(request, arrays, names, compiled)
+        # Before the reply is sent: a reset that crashes or hangs then costs this case and not the next one.
         restore_state(state)
         exec(reset, names)  # noqa: S102 - the adapter's text
         write_frame(replies, reply, results)

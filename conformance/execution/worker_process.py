@@ -12,36 +12,29 @@ from itertools import chain
 from typing import Any
 
 from conformance import DeviceUnavailable
-from conformance.adapters.api.devices import used_features
 from conformance.adapters.api.surface import Backend
-from conformance.execution.connection import (
-    Connection,
+from conformance.execution.connection import Connection
+from conformance.execution.job import DEFAULT_LIMITS, Job, Limits, WorkerFailed, WorkerLost
+from conformance.execution.job_pace import (
+    MAX_QUEUED_BYTES,
+    MIN_QUEUED_JOBS,
+    MIN_QUEUED_JOBS_IN_POOL,
+    JobPace,
+)
+from conformance.execution.protocol import (
     Frame,
     is_program_reply,
     is_start_reply,
+    start_environment,
     start_failure_message,
     start_message,
 )
-from conformance.execution.job import DEFAULT_LIMITS, Job, Limits, WorkerFailed, WorkerLost
 from conformance.execution.worker import SETUP_PARTS
 from conformance.judging.repeats import combine_retry
 from conformance.judging.verdict import ProgramOutcome
 from conformance.system import processes
 from reports.results.vocabulary import Outcome
 
-MIN_QUEUED_JOBS, MAX_QUEUED_JOBS = 16, 512
-"""Number of jobs queued at a worker, so that it has work while the suite judges results."""
-MIN_QUEUED_JOBS_IN_POOL = 2
-"""Minimum number of queued jobs of a worker in a pool. Jobs that are not queued yet go to the next idle worker."""
-MAX_QUEUED_SECONDS, MAX_QUEUED_BYTES = 0.25, 8 << 20
-"""Limits for queueing more than the minimum: estimated run time of the queued jobs, and size of their inputs."""
-READ_DELAY_SECONDS, MIN_QUEUED_DELAYS = 0.003, 4
-"""Delay in seconds before reading replies to short programs, and the queued work that it requires, in delays.
-
-Reading in batches avoids waking the reader for every reply."""
-PACE_SMOOTHING = 0.1
-"""Weight of the last job in the moving average of the seconds per job."""
-MIN_JOB_SECONDS = MAX_QUEUED_SECONDS / MAX_QUEUED_JOBS
 INVALID_REPLY_MESSAGE = "the worker sent an invalid reply"
 
 
@@ -78,7 +71,7 @@ class Worker:
         self.connection: Connection | None = None
         self._sent_programs: set[str] = set()
         self._memory_at_start = 0
-        self._seconds_per_job = MAX_QUEUED_SECONDS
+        self._pace = JobPace()
         self._launched_at: float | None = None
         self._waiting_since = 0.0
         self._standby: Connection | None = None
@@ -95,6 +88,7 @@ class Worker:
         """
         if self.connection is not None:
             return self.connection
+        # None again after the setup: until then the next frame is the reply to the setup, not an outcome.
         self._launched_at = time.monotonic()
         connection = self.connection = self._standby or self._start_process()
         self._standby, self._failure_expected = None, False
@@ -116,7 +110,7 @@ class Worker:
         launched_at, self._launched_at = self._launched_at, None
         reply = self._receive(connection, self.limits.start_seconds, wait=wait)
         if isinstance(reply, WorkerLost):
-            raise WorkerFailed(f"setup: {start_failure_message(reply.outcome, connection)}")
+            raise WorkerFailed(f"setup: {start_failure_message(reply.outcome, connection.last_output())}")
         header = reply[0]
         if not is_start_reply(header):
             self.kill()
@@ -128,13 +122,12 @@ class Worker:
                     f"backend {self.backend.name}: no {self.backend.device.name}: {header['message']}"
                 )
             raise WorkerFailed(f"setup: {header['message']}")
-        self.environment = {key: header[key] for key in ("python", "packages")}
-        self.environment["cpu"] = used_features(header["cpu"], self.backend.instructions)
-        self.environment["device"] = self.backend.device.environment_record(header.get("hardware", ""))
+        self.environment = start_environment(header, self.backend)
         # The framework itself may use most of the memory; only what its programs add counts as a leak.
         self._memory_at_start = connection.measure_memory()
         self._waiting_since = time.monotonic()
-        self.log(start_message(connection, self.environment, time.monotonic() - (launched_at or 0)))
+        seconds = time.monotonic() - (launched_at or 0)
+        self.log(start_message(connection.process.pid, self.environment, seconds))
 
     def stop(self) -> None:
         """Let the process exit, then kill what remains of it and of its standby."""
@@ -152,6 +145,7 @@ class Worker:
 
     def _kill_current(self) -> None:
         """Kill the current process. A standby process remains and replaces it."""
+        # Without a connection, the next job that is sent launches a process. None is launched if no job is left.
         connection, self.connection = self.connection, None
         if connection is not None:
             connection.kill()
@@ -170,7 +164,8 @@ class Worker:
             self._fill_queue(sent, chain(_drain(lost), remaining), min_queued)
             if not sent:
                 return
-            self._set_read_delay(len(sent))
+            assert self.connection is not None  # noqa: S101 - something was sent
+            self.connection.read_delay = self._pace.read_delay(len(sent))
             while not (wait or self._is_reply_due()):
                 yield None
             job, reply = sent[0], self._receive_outcome(self.limits.case_seconds, wait=wait)
@@ -196,6 +191,7 @@ class Worker:
             return self.connection.has_frame or waited > self.limits.case_seconds
         if self.connection.has_frame or waited > self.limits.start_seconds:
             self._wait_for_setup(self.connection, wait=False)
+        # Also after a completed setup: the first outcome is due later, and other workers are polled meanwhile.
         return False
 
     def _fill_queue(self, sent: deque[Job], jobs: Iterator[Job], min_queued: int) -> None:
@@ -203,7 +199,7 @@ class Worker:
         # Stopped when idle, so that a leak costs a restart and not the result of a case.
         if self._uses_too_much_memory() and not sent:
             self.stop()
-        room = max(min_queued, int(MAX_QUEUED_SECONDS / max(self._seconds_per_job, MIN_JOB_SECONDS)))
+        room = self._pace.queue_length(min_queued)
         # The queue is refilled when it is half empty: sending many jobs at once is cheaper than one by one.
         if self._uses_too_much_memory() or 2 * len(sent) > room:
             return
@@ -217,17 +213,9 @@ class Worker:
             queued_bytes += job.input_bytes
             self._send_job(job)
 
-    def _set_read_delay(self, queued: int) -> None:
-        """Read replies in batches if the programs are short and the queued jobs take longer than the delay."""
-        assert self.connection is not None  # noqa: S101 - something was sent
-        self.connection.read_delay = (
-            READ_DELAY_SECONDS
-            if self._seconds_per_job < READ_DELAY_SECONDS < queued * self._seconds_per_job / MIN_QUEUED_DELAYS
-            else 0
-        )
-
     def _run_in_new_process(self, job: Job) -> ProgramOutcome:
         """Run a job alone in a new process."""
+        # Killed afterwards, because a program that failed once may have damaged this process, too.
         self._send_job(job)
         reply = self._receive_outcome(self.limits.case_seconds)
         self._kill_current()
@@ -238,7 +226,7 @@ class Worker:
         connection, room = self.connection, self._memory_limit - self._memory_at_start
         if (
             connection is None
-            or self._launched_at is not None
+            or self._launched_at is not None  # the memory at the start is measured after the setup
             or room <= 0
             or 2 * (connection.memory_bytes - self._memory_at_start) <= room
         ):
@@ -249,6 +237,7 @@ class Worker:
     def _send_job(self, job: Job) -> None:
         connection = self.launch()
         if job.expect_failure:
+            # From the second such job on. They are the last jobs of a run: a single one needs no further process.
             if self._failure_expected and self._standby is None:
                 self._standby = self._start_process()
             self._failure_expected = True
@@ -271,7 +260,8 @@ class Worker:
             self._kill_current()
             return WorkerLost(ProgramOutcome(Outcome.CRASHED, message=INVALID_REPLY_MESSAGE))
         outcome = ProgramOutcome(Outcome(header["outcome"]), tuple(arrays), header["message"], header["seconds"])
-        self._seconds_per_job += PACE_SMOOTHING * (outcome.seconds - self._seconds_per_job)
+        self._pace.add_job(outcome.seconds)
+        # The worker has survived, for example a MemoryError, but its state may be damaged.
         if self.retry and outcome.kind == Outcome.CRASHED and not header["certain"]:
             self._kill_current()
             return WorkerLost(outcome)
@@ -279,6 +269,7 @@ class Worker:
 
     def _receive(self, connection: Connection, limit: float, *, wait: bool) -> Frame | WorkerLost:
         try:
+            # wait=False: a frame has arrived, or none has within the limit, which is a timeout.
             frame = connection.receive(limit if wait else 0)
         except queue.Empty:
             self._kill_current()

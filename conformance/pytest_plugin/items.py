@@ -44,16 +44,18 @@ class SurfaceCollector(pytest.Collector):
         self.surface = surface
         self.named_cases = named_cases
         self.repro_options = repro_options
+        # `-m conformance` selects the cases in a session that also runs the tests of a project.
         self.add_marker("conformance")
 
     def collect(self) -> Iterator[CaseItem]:
         """Yield an item for each case that is run on the surface."""
         for case in self.prefetcher.run.cases:
-            if self.prefetcher.run.is_run(case, self.surface) and self._is_selected(case):
+            # Node ids on the command line restrict the selection: those of a whole surface, or of single cases on it.
+            named = {self.nodeid, f"{self.nodeid}::{case.id}"}
+            if self.named_cases and named.isdisjoint(self.named_cases):
+                continue
+            if self.prefetcher.run.is_run(case, self.surface):
                 yield CaseItem.from_parent(self, name=case.id, case=case)
-
-    def _is_selected(self, case: Case) -> bool:
-        return not self.named_cases or bool({self.nodeid, f"{self.nodeid}::{case.id}"} & {*self.named_cases})
 
 
 class CaseItem(pytest.Item):
@@ -100,6 +102,7 @@ class CaseItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Return path and line of the case in the catalogue, and the heading of a failure."""
         heading = f"{self.case.id} on {self.parent.name}"
+        # A case of an exported catalogue has no line, and a path may contain a colon.
         path, colon, line = self.case.location.rpartition(":")
         if colon and line.isdigit():
             return Path(path), int(line) - 1, heading

@@ -68,13 +68,14 @@ class ConformanceSession:
             operators=tuple(self._text_options("operator")),
             globs=tuple(self._text_options("case")),
         )
-        limit, memory = self._value_option("timeout", Limits.case_seconds), self._value_option("memory", None)
+        timeout, memory = self._value_option("timeout", Limits.case_seconds), self._value_option("memory", None)
         repeat: int = self._value_option("repeat", 1)
-        self._check_options(limit, memory, repeat)
-        limits = Limits(limit, memory_bytes=None if memory is None else round(memory * 1e9))
+        self._check_options(timeout, memory, repeat)
+        limits = Limits(timeout, memory_bytes=None if memory is None else round(memory * 1e9))
         self.options = RunOptions(self.selection, tuple(map(Path, self._text_options("cases"))), limits, repeat=repeat)
         self.named_cases: list[str] = []
         self.reported_outcomes: set[str] = set()
+        # pytest calls it also if the session ends before pytest_sessionfinish, for example with a usage error.
         self.cleanup = ExitStack()
         config.add_cleanup(self.cleanup.close)
 
@@ -87,10 +88,12 @@ class ConformanceSession:
         value = self.config.getoption(f"conformance_{name}")
         return default if value is None else value
 
-    def _check_options(self, limit: float, memory: float | None, repeat: int) -> None:
+    def _check_options(self, timeout: float, memory: float | None, repeat: int) -> None:
         """Check the same limits as `conformance run`. Raises ConformanceError."""
-        if not 0 < limit <= MAX_TIME_LIMIT_SECONDS:
-            raise ConformanceError(f"--conformance-timeout {limit}: not a number of seconds of at most a day")
+        if not 0 < timeout <= MAX_TIME_LIMIT_SECONDS:
+            raise ConformanceError(
+                f"--conformance-timeout {timeout}: not a number of seconds from 0 to {MAX_TIME_LIMIT_SECONDS} (a day)"
+            )
         if memory is not None and not 0 <= memory < math.inf:
             raise ConformanceError(f"--conformance-memory {memory}: not a number of gigabytes, or 0 for no limit")
         if not 1 <= repeat <= MAX_REPEATS:
@@ -134,7 +137,7 @@ class ConformanceSession:
     def _make_prefetcher(self, target: RunTarget, expected: ComputeExpected) -> Prefetcher:
         run = Run(
             target.backend,
-            Catalogue(tuple(self.cases)),
+            Catalogue(tuple(self.cases)),  # processes of pytest-xdist have only the selected cases
             target.ledger(),
             self.options,
             python=target.python,
@@ -177,7 +180,7 @@ class ConformanceSession:
         """Remove the arguments that are node ids of surfaces or of cases on them. pytest expects files."""
         backends = [target.backend for target in self.targets]
         surfaces = {surface.name + backend.label for backend in backends for surface in backend.surfaces}
-        for text in list(self.config.args):
+        for text in list(self.config.args):  # a copy, because arguments are removed
             path, colons, name = text.partition("::")
             if Path(path).name in surfaces and not (self.config.invocation_params.dir / path).exists():
                 self.config.args.remove(text)
@@ -204,6 +207,7 @@ class ConformanceSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
         """Start the workers of the backends that have selected items, and plan their tasks."""
+        # A process of pytest-xdist starts its worker with its first case: it does not know which cases it will get.
         if self.is_xdist_controller or self.is_xdist_worker or self.config.option.collectonly:
             return
         with as_usage_errors():

@@ -48,7 +48,8 @@ def failure_report(
     lines = [
         failure_headline(result),
         "",
-        *_case_lines(task),
+        *filter(None, [printable(task.case.about)]),
+        f"from {task.case.location}",
         *expectation_lines(run.expected(task.case)),
         *_result_lines(outcome, result),
     ]
@@ -60,11 +61,6 @@ def failure_report(
     return "\n".join([*lines, "", f"to reproduce: {shlex.join(command)}"])
 
 
-def _case_lines(task: Task) -> Iterator[str]:
-    yield from filter(None, [printable(task.case.about)])
-    yield f"from {task.case.location}"
-
-
 def _result_lines(outcome: ProgramOutcome, result: ResultRecord) -> Iterator[str]:
     for array in outcome.arrays:
         yield f"got       {array.dtype.name} {list(array.shape)}"
@@ -74,6 +70,7 @@ def _result_lines(outcome: ProgramOutcome, result: ResultRecord) -> Iterator[str
     if result.worst:
         yield f"worst     {_deviation_text(result.worst, result.budget_used)}"
     lines = [printable(line) for line in (result.message or "").splitlines()]
+    # The headline contains a message of one line already.
     if len(lines) > 1 or not failure_headline(result).endswith("".join(lines)):
         yield from lines
 

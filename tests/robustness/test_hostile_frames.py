@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conformance.execution.connection import read_frame
 from conformance.execution.job import Job, Limits, WorkerFailed
+from conformance.execution.protocol import read_frame
 from conformance.execution.worker import FRAME_LENGTHS
 from conformance.execution.worker_process import Worker
 from tests.support.fake_backends import backend, program

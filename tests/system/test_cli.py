@@ -37,6 +37,15 @@ def test_help_without_a_command_lists_all_commands(conformance):
         assert f"  {name:<{max(map(len, COMMANDS))}}  {cli.cli.commands[name].get_short_help_str(20)[:-3]}" in out
 
 
+@pytest.mark.parametrize("group", [(), ("ledger",)])
+def test_summaries_of_commands_fit_into_80_columns(conformance, monkeypatch, group):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = conformance(*group, "--help")
+    listed = out.partition("Commands:\n")[2].splitlines()
+    assert len(listed) == (1 if group else len(COMMANDS))
+    assert all(line.endswith(".") and "..." not in line and len(line) <= 80 for line in listed)
+
+
 def test_every_command_is_registered_by_its_own_name():
     assert {name: cli.cli.commands[name].name for name in COMMANDS} == dict(zip(COMMANDS, COMMANDS, strict=True))
 
@@ -64,10 +73,10 @@ def test_every_command_is_registered_by_its_own_name():
         (["run", "--case", "nope"], 3, "no case is selected"),
         (["run", "--cases", "nowhere"], 2, "nowhere: no such file or folder"),
         (["run", "--timeout", "0"], 2, "is not in the range"),
-        (["run", "--timeout", "nan"], 2, "nan is not a number of seconds"),
-        (["run", "--timeout", "1e300"], 2, "is not a number of seconds"),
-        (["run", "--memory", "inf"], 2, "inf is not a number of gigabytes"),
-        (["run", "--memory", "nan"], 2, "nan is not a number of gigabytes"),
+        (["run", "--timeout", "nan"], 2, "nan is not a number"),
+        (["run", "--timeout", "1e300"], 2, "is not in the range 0<x<=86400"),
+        (["run", "--memory", "inf"], 2, "inf is not in the range 0<=x<inf"),
+        (["run", "--memory", "nan"], 2, "nan is not a number"),
         (["run", "--backend", "numpy=/nowhere/python"], 3, "/nowhere/python: No such file or directory"),
         (["run", "--backend", "numpy=/bin/true"], 3, "backend numpy: setup: "),
         (["report"], 3, "no results in"),

@@ -21,20 +21,23 @@ from reports.analysis.summary import escape_control_characters
 
 @click.command()
 def backends() -> None:
-    """List the backends: the version installed here, their surfaces, and the devices that they can use.
+    """List the backends, their surfaces and their devices.
 
-    Pass a backend to `conformance run` as NAME; as NAME=PYTHON if another interpreter has the framework; or as
-    NAME@LABEL=PYTHON to distinguish two versions, with a label of your choice (letters, digits, ._-).
+    Each line has the version that is installed here, if any. Pass a backend to `conformance run` as NAME, or as
+    NAME=PYTHON if another interpreter has the framework. NAME@LABEL=PYTHON distinguishes two versions, with a label of
+    your choice (letters, digits, ._-).
 
     Example: conformance backends
     """
     versions = {name: _distribution_version(name) for name in registry.backend_names() if registry.is_installed(name)}
     for name, line in describe.backend_lines(versions):
-        click.echo(
-            f"{line}; {escape_control_characters(_device_texts(registry.get_backend(name)))}"
-            if name in versions
-            else line
-        )
+        texts = [line]
+        if name in versions:
+            backend = registry.get_backend(name)
+            texts += [f"on {CPU}", *(_device_text(backend, device) for device in backend.devices)]
+        # Reasons quote error messages of frameworks.
+        click.echo(escape_control_characters("; ".join(texts)))
+    # Not in a pipe, where each line is a backend.
     if sys.stdout.isatty():
         click.echo("conformance run --backend NAME, NAME=PYTHON, or NAME@LABEL=PYTHON to distinguish two versions")
     for line in registry.unusable_backends():
@@ -49,12 +52,8 @@ def _distribution_version(name: str) -> str:
     return "installed"
 
 
-def _device_texts(backend: Backend) -> str:
-    """Return the devices that a backend can use here, and the reasons why others of its adapter are unavailable."""
-    return "; ".join([f"on {CPU}", *(_device_text(backend, name) for name in backend.devices)])
-
-
 def _device_text(backend: Backend, name: str) -> str:
+    """Return whether a backend can use a device here, and if not, why."""
     # Only a worker that has started proves that the framework itself can use the device.
     why = devices.device_problem(name)
     if why:

@@ -24,11 +24,12 @@ from conformance.judging import ledger
 @CACHE_OPTION
 @JOBS_OPTION
 def check(paths: tuple[Path, ...], level: str, cache: bool, jobs: int | None) -> None:
-    """Check that the catalogue, case files or exported catalogues are valid.
+    """Check that the catalogue or other case files are valid.
 
-    Every case is parsed, every expected result written in a case is compared with the reference, and the coverage of
-    every sweep is verified. Without PATHS, the ledger and the digests in cases/lock.json are checked too; for each
-    case that differs from the lock, the changed part is reported.
+    PATHS are case files, folders of case files or exported catalogues. Every case is parsed, every expected result
+    written in a case is compared with the reference, and the coverage of every sweep is verified. Without PATHS, the
+    ledger and the digests in cases/lock.json are checked too; for each case that differs from the lock, the changed
+    part is reported.
 
     Example: conformance check cases/pooling/max_pool.yaml
     """
@@ -60,13 +61,13 @@ def check(paths: tuple[Path, ...], level: str, cache: bool, jobs: int | None) ->
 def freeze(  # noqa: PLR0917 - click gives the options by name
     remove: bool, change: bool, release: str | None, level: str, cache: bool, jobs: int | None
 ) -> None:
-    """Record new cases in cases/lock.json, and list what was added, removed and changed.
+    """Record new cases in cases/lock.json.
 
-    Ids and expected results of frozen cases are permanent, so review the changes before you commit them. A sweep whose
-    factors have grown gets the additional rows that it needs; its frozen rows stay. If a frozen id is gone or its
-    expected result has changed, nothing is written unless --remove or --change is given. A release adds a section to
-    cases/CHANGELOG.md. The first number of its version must increase if cases were removed or changed, the second if
-    cases were added.
+    The added, removed and changed cases are listed. Ids and expected results of frozen cases are permanent, so review
+    the changes before you commit them. A sweep whose factors have grown gets the additional rows that it needs; its
+    frozen rows stay. If a frozen id is gone or its expected result has changed, nothing is written unless --remove or
+    --change is given. A release adds a section to cases/CHANGELOG.md. The first number of its version must increase if
+    cases were removed or changed, the second if cases were added.
 
     Example: conformance freeze && git diff cases/lock.json
     """

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
-from conformance import ConformanceError, IncompleteRun
+from conformance import IncompleteRun
 from conformance.adapters.api.declarations import Citation
 from conformance.catalogue import loading as catalogues
-from conformance.cli.options import CASES_OPTION
+from conformance.cli.options import CASES_OPTION, SURFACE_GLOB_OPTION
+from conformance.cli.results_io import load_results
 from conformance.judging.conventions import (
     Convention,
     SurfaceAnswer,
@@ -20,7 +21,6 @@ from conformance.judging.conventions import (
     conventions_record,
     find_conventions,
 )
-from reports.results import UnreadableResults, load_report
 from reports.views.markdown_layout import code_span, table_text
 from reports.views.template_environment import render_markdown_template
 
@@ -29,7 +29,7 @@ from reports.views.template_environment import render_markdown_template
 @click.argument("results", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
     "--format",
-    "kind",
+    "output_format",
     type=click.Choice(["table", "markdown", "json"]),
     default="table",
     show_default=True,
@@ -42,26 +42,30 @@ from reports.views.template_environment import render_markdown_template
     metavar="GLOB",
     help="Only conventions whose name matches. A single match is printed with all details.",
 )
-@click.option("--surface", "surfaces", multiple=True, metavar="GLOB", help="Only surfaces whose name matches.")
+@SURFACE_GLOB_OPTION
 @CASES_OPTION
 def conventions(
-    results: tuple[Path, ...], kind: str, globs: tuple[str, ...], surfaces: tuple[str, ...], paths: tuple[Path, ...]
+    results: tuple[Path, ...],
+    output_format: str,
+    globs: tuple[str, ...],
+    surface_globs: tuple[str, ...],
+    paths: tuple[Path, ...],
 ) -> None:
-    """Show the answer of every surface to the conventions on which the documents of frameworks differ.
+    """Show the answer of every surface to each convention.
 
-    The answers are those that the adapters declare. With RESULTS, the answers observed in these results files are
-    shown too.
+    The documents of frameworks differ on a convention, or are silent. The shown answers are those that the adapters
+    declare. With RESULTS, the answers observed in these results files are shown too.
 
     Example: conformance conventions --question 'max_pool/*' --surface 'numpy.*'
     """
     found = find_conventions(
-        catalogues.load_catalogue(paths).cases, _observations(results), globs=globs, surfaces=surfaces
+        catalogues.load_catalogue(paths).cases, _observations(results), globs=globs, surfaces=surface_globs
     )
     if not any(convention.answers_by_surface for convention in found):
         raise IncompleteRun("no selected surface answers a selected convention")
-    if kind == "json":
+    if output_format == "json":
         click.echo(json.dumps(conventions_record(found), ensure_ascii=False, indent=2))
-    elif kind == "markdown":
+    elif output_format == "markdown":
         click.echo(conventions_page(found, observed=bool(results)), nl=False)
     elif len(found) == 1:
         click.echo("\n".join(convention_lines(found[0], observed=bool(results))))
@@ -72,10 +76,7 @@ def conventions(
 def _observations(results: Iterable[Path]) -> dict[tuple[str, str], dict[str, str]]:
     """Return the answers observed in results files: {(convention, surface): {case: answer}}."""
     paths = list(results)
-    try:
-        report = load_report(paths) if paths else None
-    except UnreadableResults as error:
-        raise ConformanceError(str(error)) from None
+    report = load_results(paths) if paths else None
     observed: dict[tuple[str, str], dict[str, str]] = {}
     for backend in report.backends if report else ():
         for answer in backend.conventions:

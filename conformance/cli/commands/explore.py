@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,8 @@ from conformance import ConformanceError
 from conformance.cases.operators import OPERATORS
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import loading
-from conformance.cli.options import DEFAULT_OUTPUT_FOLDER, OPERATOR_OPTION, SCHEDULER_OPTION
+from conformance.cli.options import DEFAULT_OUTPUT_FOLDER, OPERATOR_OPTION, SCHEDULER_OPTION, timeout_option
+from conformance.cli.parameter_types import RangeWithoutNaN
 from conformance.execution.cluster import open_cluster
 from conformance.execution.targets import run_targets
 from conformance.exploration.cluster import EvaluatorSpec, make_evaluator
@@ -29,14 +29,10 @@ from conformance.system.cache import source_digest
 from reports.results import ExplorationRecord
 
 DEFAULT_CASES = 2000
+"""Number of cases without --cases and --minutes."""
+DEFAULT_TIMEOUT_SECONDS = 30.0
 MINUTE_SECONDS = 60
 FINDINGS_EXIT_STATUS = 1
-
-
-def _positive_number(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and math.isnan(value):  # click's FloatRange accepts NaN
-        raise click.BadParameter(f"{value} is not a number")
-    return value
 
 
 @click.command()
@@ -58,8 +54,7 @@ def _positive_number(_context: click.Context, _option: click.Parameter, value: f
 @click.option("--cases", type=click.IntRange(1), metavar="N", help=f"Number of cases. [default: {DEFAULT_CASES:,}]")
 @click.option(
     "--minutes",
-    type=click.FloatRange(min=0, min_open=True, max=100_000),
-    callback=_positive_number,
+    type=RangeWithoutNaN(0, 100_000, min_open=True),
     metavar="M",
     help=f"Run full generations of {CANDIDATES_PER_GENERATION:,} cases until this many minutes have passed.",
 )
@@ -67,16 +62,7 @@ def _positive_number(_context: click.Context, _option: click.Parameter, value: f
 @click.option(
     "--jobs", type=click.IntRange(1, 256), metavar="N", help="Number of parallel processes. [default: one per core]"
 )
-@click.option(
-    "--timeout",
-    "limit",
-    type=click.FloatRange(min=0, min_open=True, max=86_400),
-    default=30.0,
-    callback=_positive_number,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time limit for one case.",
-)
+@timeout_option(DEFAULT_TIMEOUT_SECONDS)
 @SCHEDULER_OPTION
 @click.option(
     "--out",
@@ -102,14 +88,16 @@ def explore(  # noqa: PLR0917 - click passes the options by name
     minutes: float | None,
     seed: int,
     jobs: int | None,
-    limit: float,
+    timeout: float,
     scheduler: str | None,
     out: Path,
     finding: str | None,
     name: str | None,
     into: Path | None,
 ) -> None:
-    """Generate random cases, check them on backends, and shrink each difference to a minimal case.
+    """Search for differences with generated cases.
+
+    Random cases are generated and checked on backends. Each difference is reduced to a minimal case.
 
     Each finding has a case for the catalogue, a sentence that describes when the difference occurs, and a script
     that needs only the framework and NumPy. The same seed gives the same findings, regardless of the number and speed
@@ -128,7 +116,8 @@ def explore(  # noqa: PLR0917 - click passes the options by name
     if cases is not None and minutes is not None:
         raise ConformanceError("--cases and --minutes cannot be combined")
     until = StopCondition(cases if cases or minutes else DEFAULT_CASES, minutes * MINUTE_SECONDS if minutes else None)
-    spaces = _operator_spaces(operators)
+    sweeps = loading.load_catalogue().sweeps
+    spaces = {operator: OperatorSpace.from_sweeps(operator, sweeps) for operator in operators or OPERATORS}
     targets = run_targets(backends, surfaces)
     for target in targets:
         # A folder that cannot be written is reported before the exploration, not after it.
@@ -137,16 +126,11 @@ def explore(  # noqa: PLR0917 - click passes the options by name
     finding_count, process_count = 0, jobs or (1 if scheduler else os.cpu_count() or 1)
     with nullcontext() if scheduler is None else open_cluster(scheduler) as workers:
         for target in targets:
-            spec = EvaluatorSpec(target.portable, surfaces, limit, process_count)
+            spec = EvaluatorSpec(target.portable, surfaces, timeout, process_count)
             with make_evaluator(spec, workers) as evaluator:
                 explorer = Explorer(evaluator, spaces, seed)
                 finding_count += _explore_backend(target.name, evaluator, explorer, until, out)
     sys.exit(FINDINGS_EXIT_STATUS if finding_count else 0)
-
-
-def _operator_spaces(operators: Sequence[str]) -> dict[str, OperatorSpace]:
-    sweeps = loading.load_catalogue().sweeps
-    return {operator: OperatorSpace.from_sweeps(operator, sweeps) for operator in operators or OPERATORS}
 
 
 def _explore_backend(name: str, evaluator: Evaluator, explorer: Explorer, until: StopCondition, out: Path) -> int:
@@ -190,6 +174,7 @@ def _write_findings(name: str, evaluator: Evaluator, explorer: Explorer, out: Pa
             f"{findings.passing_candidates:,} cases differed once and passed when run again: "
             "an earlier case may have corrupted memory"
         )
+    # The results file and the page of the findings; the folder has a file for each case and script.
     for path in files[:1] + files[-1:] if findings.findings else []:
         click.echo(f"written: {path}")
     return len(findings.findings)

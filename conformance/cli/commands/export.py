@@ -8,25 +8,24 @@ import click
 
 from conformance import IncompleteRun
 from conformance.catalogue import export, loading
-from conformance.cli.options import CASES_OPTION, LEVEL_CHOICES, OPERATOR_OPTION
+from conformance.cli.options import CASE_GLOB_OPTION, CASES_OPTION, OPERATOR_OPTION, level_option
 from conformance.cli.progress import progress_bar
+from reports.results.vocabulary import Level
 
 
 @click.command("export")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--level", type=click.Choice(LEVEL_CHOICES), default="smoke", show_default=True, help="Only cases up to this level."
-)
+@level_option(Level.SMOKE)
 @OPERATOR_OPTION
-@click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches this pattern.")
+@CASE_GLOB_OPTION
 @CASES_OPTION
 def export_command(
     folder: Path, level: str, operators: tuple[str, ...], globs: tuple[str, ...], paths: tuple[Path, ...]
 ) -> None:
-    """Write cases with their inputs, expected outputs and error bounds to DIR, for programs in any language.
+    """Write cases and expected results for other languages.
 
-    DIR must not exist, be empty, or be an earlier export, which is replaced. `conformance run --cases DIR` reads an
-    export.
+    DIR gets the inputs, expected outputs and error bounds of the cases as JSON and .npy files. It must be a new or
+    empty folder, or an earlier export, which is replaced. `conformance run --cases DIR` reads an export.
 
     Example: conformance export build/catalogue --level standard
     """

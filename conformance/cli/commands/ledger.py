@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from conformance.adapters.api.surface import without_label
 from conformance.cases.features import CaseFeatures
 from conformance.catalogue import loading
 from conformance.catalogue.loading import Catalogue
+from conformance.cli.lookup import matches_any_glob
 from conformance.cli.options import CASES_OPTION
 from conformance.cli.results_io import load_given_or_latest
 from conformance.judging import ledger, ledger_entry
@@ -27,6 +27,7 @@ from reports.results import BackendRun, Report, ResultRecord, Status, Verdict
 LEDGER_CANDIDATE_STATUSES = frozenset({Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY})
 JUDGED_STATUSES = LEDGER_CANDIDATE_STATUSES | {Status.PASS, Status.STALE}
 MAX_OBSERVED_LENGTH = 160
+"""Maximum length in characters of an error message in the key `observed`."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,9 @@ class Failures:
 @CASES_OPTION
 @click.pass_context
 def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
-    """List the known deviations: the id of each ledger entry, the number of cases it applies to, and its surfaces.
+    """List the known deviations of backends.
+
+    Each line has the id of a ledger entry, the number of cases that it applies to, and its surfaces.
 
     Example: conformance ledger
     """
@@ -92,10 +95,11 @@ def add(  # noqa: PLR0917 - click passes the options by name
     observed: str | None,
     write: bool,
 ) -> None:
-    """Print a ledger entry for failures: its selector covers them with the fewest conditions, and no passing case.
+    """Print a ledger entry for failures of a run.
 
-    Find out why the backend differs before you record the failure as known; --reason is printed in reports. Without
-    RESULTS, all files of build/conformance/results are read.
+    The selector of the entry covers the failures with the fewest conditions, and covers no passing case. Find out why
+    the backend differs before you record the failure as known; --reason is printed in reports. Without RESULTS, all
+    files of build/conformance/results are read.
 
     Example: conformance ledger add --case 'pad/*' --surface 'numpy.*' --reason 'It ignores the value and pads with 0.'
     """
@@ -147,8 +151,8 @@ def _matching_failures(
             result
             for result in backend.results
             if result.status in LEDGER_CANDIDATE_STATUSES
-            and _matches_glob(result.case, globs)
-            and _matches_glob(result.surface, surfaces)
+            and matches_any_glob(result.case, globs)
+            and matches_any_glob(result.surface, surfaces)
         ]
         failing = [result for result in failing if not _is_known(result, backend, cases, deviations)]
         backends += [backend] if failing else []
@@ -180,10 +184,6 @@ def _add_agreeing_results(results: tuple[ResultRecord, ...], kind: str, backends
                 f"case {case}: fails on other surfaces, but not in this way on {surface}; select one with --surface"
             )
     return Failures(results, kind, backends, frozenset(judged - covered), frozenset(case for case, _ in judged))
-
-
-def _matches_glob(name: str, globs: Iterable[str]) -> bool:
-    return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
 
 
 def _difference_kind(result: ResultRecord) -> str:

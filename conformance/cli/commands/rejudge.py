@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -13,13 +12,12 @@ from conformance.adapters.api.devices import NATIVE, Device
 from conformance.catalogue import loading
 from conformance.cli.options import CACHE_OPTION, CASES_OPTION, DEFAULT_OUTPUT_FOLDER
 from conformance.execution import rejudge
-from conformance.execution.expectation_cache import open_expectation_cache
+from conformance.execution.expectation_cache import expectation_source
 from conformance.execution.targets import ledger_for
-from conformance.judging.expected import compute_expected
 from reports.analysis.summary import escape_control_characters
 
-MAX_SHOWN_CHANGES = 3
-INCOMPLETE_EXIT_STATUS = 3
+MAX_SHOWN_RESULTS = 3
+"""Maximum number of removed results that are named."""
 
 
 @click.command("rejudge")
@@ -27,11 +25,12 @@ INCOMPLETE_EXIT_STATUS = 3
 @CASES_OPTION
 @CACHE_OPTION
 def rejudge_command(results: tuple[Path, ...], paths: tuple[Path, ...], cache: bool) -> None:
-    """Update results files to the current ledger and declarations, without running anything.
+    """Update results to the current ledger and declarations.
 
-    A result remains valid if its case, its program and the setup of its surface are unchanged; its status is computed
-    again. An outdated result is removed from the file; `conformance run --resume` with the options of the original
-    run then runs only the removed ones. Without RESULTS, all files of build/conformance/results are updated.
+    Nothing is run. A result remains valid if its case, its program and the setup of its surface are unchanged; its
+    status is computed again. An outdated result is removed from the file; `conformance run --resume` with the options
+    of the original run then runs only the removed ones. Without RESULTS, all files of build/conformance/results are
+    updated.
 
     Exit status: 0 all results are valid; 2 a file is not a results file; 3 some results must be run again.
 
@@ -55,8 +54,8 @@ def _rejudge_one(path: Path, paths: tuple[Path, ...], *, cache: bool) -> bool:
     device = Device(environment.device, environment.precision)
     backend = registry.get_backend(header.backend, environment.instructions or NATIVE, device)
     cases = loading.load_catalogue(paths, level=header.level)
-    with open_expectation_cache() if cache else nullcontext(compute_expected) as expect:
-        rejudged = rejudge.rejudge_results(results, backend, cases, ledger_for(backend), expect)
+    with expectation_source(use_caches=cache) as expected:
+        rejudged = rejudge.rejudge_results(results, backend, cases, ledger_for(backend), expected)
     rejudge.replace_records(path, rejudged.records)
     click.echo(escape_control_characters(f"{path}: {_summary_text(rejudged)}"))
     return rejudged.complete
@@ -67,7 +66,7 @@ def _summary_text(rejudged: rejudge.RejudgedResults) -> str:
     parts += [f"{count:,} went from {old} to {new}" for (old, new), count in sorted(rejudged.status_changes.items())]
     invalid = rejudged.invalid_results
     if invalid:
-        examples = ", ".join(f"{case} on {surface}" for case, surface in invalid[:MAX_SHOWN_CHANGES])
-        more = ", …" if len(invalid) > MAX_SHOWN_CHANGES else ""
+        examples = ", ".join(f"{case} on {surface}" for case, surface in invalid[:MAX_SHOWN_RESULTS])
+        more = ", …" if len(invalid) > MAX_SHOWN_RESULTS else ""
         parts.append(f"{len(invalid):,} are outdated and removed ({examples}{more})")
     return "; ".join(parts)

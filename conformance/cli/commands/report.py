@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.cases.operators import drawing_properties
 from conformance.cli.commands.diff import compare_paths
 from conformance.cli.commands.store import is_store, load_store
+from conformance.cli.console import output_console
 from conformance.cli.options import DEFAULT_OUTPUT_FOLDER
 from conformance.cli.results_io import STANDARD_OUTPUT, exit_status, load_given_or_latest, write_output
 from reports.analysis.comparison import ReportDifference
@@ -96,7 +96,7 @@ FORMATS_HELP = "; ".join(
 )
 @click.option(
     "--format",
-    "form",
+    "output_format",
     type=click.Choice([*REPORT_FORMATS, TERMINAL_FORMAT]),
     default="html",
     show_default=True,
@@ -116,29 +116,28 @@ FORMATS_HELP = "; ".join(
     help="Results of an earlier run, a file or a folder. The formats html and markdown then list the changes.",
 )
 def report(
-    results: tuple[Path, ...], out: Path | None, form: str, required: tuple[str, ...], against: Path | None
+    results: tuple[Path, ...], out: Path | None, output_format: str, required: tuple[str, ...], against: Path | None
 ) -> None:
-    """Write a report of results files; without RESULTS, of all files in build/conformance/results.
+    """Write a report of results files.
 
-    RESULTS may also be a store (see `conformance store`), for formats that do not list every result: terminal,
-    markdown, matrix and badge.
+    Without RESULTS, all files in build/conformance/results are read. RESULTS may also be a store (see `conformance
+    store`), for formats that do not list every result: terminal, markdown, matrix and badge.
 
     The exit status is that of `conformance run` for these results.
 
     Example: conformance report build/conformance/results/numpy.jsonl --out report.html
     """
-    loaded = _load_report(results, form, against, mixed=form == TERMINAL_FORMAT or REPORT_FORMATS[form].checks_required)
-    if against is not None and not (form in REPORT_FORMATS and REPORT_FORMATS[form].takes_difference):
-        supported = " or ".join(name for name, view in REPORT_FORMATS.items() if view.takes_difference)
+    view = REPORT_FORMATS.get(output_format)  # None for the terminal
+    loaded = _load_report(results, output_format, against, mixed=view is None or view.checks_required)
+    if against is not None and not (view and view.takes_difference):
+        supported = " or ".join(name for name, one in REPORT_FORMATS.items() if one.takes_difference)
         raise click.UsageError(
-            f"--against needs --format {supported}, not {form}; `conformance diff` has other formats"
+            f"--against needs --format {supported}, not {output_format}; `conformance diff` has other formats"
         )
-    if form == TERMINAL_FORMAT:
-        Console().print(render_terminal(loaded))
+    if view is None:
+        output_console().print(render_terminal(loaded))
     else:
-        _write_report(
-            REPORT_FORMATS[form], loaded, compare_paths(against, loaded) if against is not None else None, out
-        )
+        _write_report(view, loaded, compare_paths(against, loaded) if against is not None else None, out)
     names = {name.strip() for text in required for name in text.split(",")}
     missing = names - {backend.name for backend in loaded.backends}
     if missing:
@@ -146,13 +145,15 @@ def report(
     sys.exit(exit_status(loaded))
 
 
-def _load_report(results: tuple[Path, ...], form: str, against: Path | None, *, mixed: bool) -> Report:
+def _load_report(results: tuple[Path, ...], output_format: str, against: Path | None, *, mixed: bool) -> Report:
     stores = [path for path in results if is_store(path)]
     if not stores:
         return load_given_or_latest(results, mixed=mixed)
     supported = [TERMINAL_FORMAT, *(name for name, view in REPORT_FORMATS.items() if view.reads_stores)]
-    if form not in supported:
-        raise click.UsageError(f"--format {form} needs results files; formats for a store: {', '.join(supported)}")
+    if output_format not in supported:
+        raise click.UsageError(
+            f"--format {output_format} needs results files; formats for a store: {', '.join(supported)}"
+        )
     if against is not None or len(stores) < len(results):
         raise click.UsageError("a store cannot be compared or combined with results files")
     return load_store(stores, mixed=mixed)

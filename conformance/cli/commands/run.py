@@ -16,42 +16,28 @@ import click
 from conformance.adapters.api.devices import AVX2, NATIVE, Device
 from conformance.cli.options import (
     CACHE_OPTION,
+    CASE_GLOB_OPTION,
     CASES_OPTION,
     DEFAULT_OUTPUT_FOLDER,
     DEVICE_OPTION,
-    LEVEL_CHOICES,
     OPERATOR_OPTION,
     PRECISION_OPTION,
     QUIET_OPTION,
-    QUIET_OUTPUT,
     SCHEDULER_OPTION,
     SHARDS_OPTION,
+    TIME_LIMIT,
     VERBOSE_OPTION,
+    Verbosity,
+    level_option,
+    timeout_option,
 )
+from conformance.cli.parameter_types import RangeWithoutNaN, ShardType
 from conformance.execution.job import Limits, WorkerFailed
-from conformance.execution.options import MAX_REPEATS, MAX_TIME_LIMIT_SECONDS, RunOptions
-from conformance.execution.selection import Selection, Shard, parse_shard
+from conformance.execution.options import MAX_REPEATS, RunOptions
+from conformance.execution.selection import Selection, Shard
 from conformance.execution.targets import RunTarget, run_targets
 from conformance.execution.worker_process import Worker
-
-
-def _at_most_a_day(_context: click.Context, _option: click.Parameter, value: float) -> float:
-    if not value <= MAX_TIME_LIMIT_SECONDS:  # also true for NaN
-        raise click.BadParameter(f"{value} is not a number of seconds up to {MAX_TIME_LIMIT_SECONDS} (a day)")
-    return value
-
-
-def _finite_number(_context: click.Context, _option: click.Parameter, value: float | None) -> float | None:
-    if value is not None and not value < math.inf:
-        raise click.BadParameter(f"{value} is not a number of gigabytes; 0 means no limit")
-    return value
-
-
-def _parse_shard_option(_context: click.Context, _option: click.Parameter, value: str | None) -> Shard | None:
-    try:
-        return None if value is None else parse_shard(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+from reports.results.vocabulary import Level
 
 
 @click.command()
@@ -66,35 +52,21 @@ def _parse_shard_option(_context: click.Context, _option: click.Parameter, value
 )
 @click.option("--surface", "surfaces", multiple=True, metavar="S", help="Only this surface. Repeatable.")
 @OPERATOR_OPTION
-@click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches this pattern.")
+@CASE_GLOB_OPTION
 @CASES_OPTION
-@click.option(
-    "--level", type=click.Choice(LEVEL_CHOICES), default="smoke", show_default=True, help="Only cases up to this level."
-)
-@click.option(
-    "--timeout",
-    "limit",
-    type=click.FloatRange(min=0, min_open=True),
-    default=Limits.case_seconds,
-    callback=_at_most_a_day,
-    show_default=True,
-    metavar="SECONDS",
-    help="Time limit for one case.",
-)
+@level_option(Level.SMOKE)
+@timeout_option(Limits.case_seconds)
 @click.option(
     "--start-timeout",
-    "start_limit",
-    type=click.FloatRange(min=0, min_open=True),
+    type=TIME_LIMIT,
     default=Limits.start_seconds,
-    callback=_at_most_a_day,
     show_default=True,
     metavar="SECONDS",
     help="Time limit for the start of a backend: its interpreter and its imports.",
 )
 @click.option(
     "--memory",
-    type=click.FloatRange(min=0),
-    callback=_finite_number,
+    type=RangeWithoutNaN(min=0, max=math.inf, max_open=True),
     metavar="GB",
     help="Memory limit for a process of a backend, which is killed above it. 0: no limit. [default: half of the "
     "machine's memory]",
@@ -131,8 +103,7 @@ def _parse_shard_option(_context: click.Context, _option: click.Parameter, value
 )
 @click.option(
     "--shard",
-    "part",
-    callback=_parse_shard_option,
+    type=ShardType(),
     metavar="K/N",
     help="Run only the K-th of N shards, into DIR/shards/<backend>/K-of-N.jsonl. `conformance merge` joins the shards.",
 )
@@ -157,8 +128,8 @@ def run(  # noqa: PLR0917 - click passes the options by name
     globs: tuple[str, ...],
     paths: tuple[Path, ...],
     level: str,
-    limit: float,
-    start_limit: float,
+    timeout: float,
+    start_timeout: float,
     memory: float | None,
     repeat: int,
     jobs: int | None,
@@ -166,7 +137,7 @@ def run(  # noqa: PLR0917 - click passes the options by name
     device: str,
     precision: str,
     slow: bool,
-    part: Shard | None,
+    shard: Shard | None,
     scheduler: str | None,
     shards: int | None,
     resume: bool,
@@ -174,9 +145,10 @@ def run(  # noqa: PLR0917 - click passes the options by name
     verbosity: str | None,
     out: Path,
 ) -> None:
-    """Run cases on backends, compare every result with the reference, and write results files.
+    """Run cases on backends, and judge every result.
 
-    A case that crashes or times out is run once more in a new process; if its outcome then differs, it is flaky.
+    Each result is compared with the result of the reference, and written to the results file of its backend. A case
+    that crashes or times out is run once more in a new process. If its outcome then differs, it is flaky.
 
     Exit status: 0 all results as expected; 1 a case failed, crashed, timed out or is flaky, or a ledger entry is stale;
     2 wrong usage or an invalid catalogue; 3 nothing ran, a backend is missing, or the run is incomplete; 130
@@ -185,32 +157,34 @@ def run(  # noqa: PLR0917 - click passes the options by name
     Example: conformance run --backend numpy --operator max_pool
     """
     targets = run_targets(backends, surfaces, instructions, Device(device, precision))
-    selection = Selection(level, surfaces, operators, globs, slow, part)
-    _check_option_combination(scheduler, shards, part)
-    limits = Limits(limit, start_limit, None if memory is None else round(memory * 1e9))
+    selection = Selection(level, surfaces, operators, globs, slow, shard)
+    _check_option_combination(scheduler, shards, shard)
+    limits = Limits(timeout, start_timeout, None if memory is None else round(memory * 1e9))
+    output = Verbosity(verbosity or Verbosity.NORMAL)
     options = RunOptions(selection, paths, limits, jobs, repeat, cache, resume, out)
     if scheduler is not None:
         from conformance.cli.run_backends import run_on_cluster  # noqa: PLC0415 - rarely used
 
-        written, problems = run_on_cluster(targets, options, verbosity, scheduler, shards)
+        written, problems = run_on_cluster(targets, options, output, scheduler, shards)
     else:
         with _launched_worker(targets[0], options) as worker:
             from conformance.cli.run_backends import run_backends  # noqa: PLC0415 - while the worker imports the framework
 
-            written, problems = run_backends(targets, options, verbosity, worker)
+            written, problems = run_backends(targets, options, output, worker)
     from conformance.cli.run_backends import print_summary  # noqa: PLC0415 - imported above in either case
 
-    status = print_summary(written, brief=verbosity == QUIET_OUTPUT)
+    status = print_summary(written, brief=output is Verbosity.QUIET)
+    # Raised after the summary of the backends that have run. The most severe problem sets the exit status.
     if problems:
         worst = max(problems, key=lambda problem: problem.exit_status)
         raise type(worst)("\n".join(map(str, problems)))
     sys.exit(status)
 
 
-def _check_option_combination(scheduler: str | None, shards: int | None, part: Shard | None) -> None:
+def _check_option_combination(scheduler: str | None, shards: int | None, shard: Shard | None) -> None:
     if shards is not None and scheduler is None:
         raise click.UsageError("--shards needs --scheduler; --shard K/N runs a single shard on this machine")
-    if part is not None and scheduler is not None:
+    if shard is not None and scheduler is not None:
         raise click.UsageError("--shard and --scheduler cannot be combined: a scheduler runs all shards")
 
 

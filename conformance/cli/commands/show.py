@@ -18,24 +18,26 @@ from conformance.cases.case import Case
 from conformance.catalogue import describe, loading
 from conformance.cli.drawing import drawing_lines
 from conformance.cli.lookup import find_case, find_surface
-from conformance.cli.options import CASES_OPTION, DEVICE_OPTION, LEVEL_CHOICES, OPERATOR_OPTION, PRECISION_OPTION
+from conformance.cli.options import (
+    CASE_GLOB_OPTION,
+    CASES_OPTION,
+    DEVICE_OPTION,
+    OPERATOR_OPTION,
+    PRECISION_OPTION,
+    level_option,
+)
 from conformance.judging.expected import Expected, compute_expected
 from conformance.translation.lowering import translate
 from conformance.translation.repro import repro_script
 from reports.analysis.summary import escape_control_characters
+from reports.results.vocabulary import Level
 
 
 @click.command("list")
 @CASES_OPTION
 @OPERATOR_OPTION
-@click.option("--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches this pattern.")
-@click.option(
-    "--level",
-    type=click.Choice(LEVEL_CHOICES),
-    default="standard",
-    show_default=True,
-    help="Only cases up to this level.",
-)
+@CASE_GLOB_OPTION
+@level_option(Level.STANDARD)
 def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tuple[str, ...], level: str) -> None:
     """List the ids of cases, one per line.
 
@@ -47,6 +49,7 @@ def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tup
     selected = cases.select(level, operators, globs)
     if not selected:
         raise IncompleteRun("no case is selected")
+    # In a pipe only the ids are printed, so that other commands can read them.
     width = max(len(case.id) for case in selected)
     room = max(get_terminal_size().columns - width - 2, 20)
     for case in selected:
@@ -61,7 +64,9 @@ def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tup
 @click.argument("case")
 @click.option("--drawing/--no-drawing", "drawn", default=True, help="Draw the input with its windows, and the output.")
 def show(paths: tuple[Path, ...], case: str, drawn: bool) -> None:
-    """Show a case: its parameters, inputs, expected result and cost, and a drawing of its windows.
+    """Show a case, with a drawing of its windows.
+
+    The text lists the parameters, inputs, expected result and cost of the case.
 
     Example: conformance show max_pool/book-stride-2-padding-1
     """
@@ -74,6 +79,7 @@ def show(paths: tuple[Path, ...], case: str, drawn: bool) -> None:
 
 def _print_drawing(case: Case, expected: Expected) -> None:
     """Print the drawing of a case: in color on a terminal, otherwise in ASCII."""
+    # Not output_console: the layout of the grids needs a finite width.
     console = Console(highlight=False)
     no_color = not console.is_terminal or console.is_dumb_terminal or console.no_color
     ascii_only = no_color or not console.encoding.startswith("utf")
@@ -91,9 +97,9 @@ def _print_drawing(case: Case, expected: Expected) -> None:
 @DEVICE_OPTION
 @PRECISION_OPTION
 def repro(paths: tuple[Path, ...], case: str, name: str, device: str, precision: str) -> None:
-    """Print a stand-alone script that runs a case on a surface and checks the result.
+    """Print a stand-alone script that runs a case on a surface.
 
-    The script needs the framework and NumPy, but not this suite.
+    The script also checks the result. It needs the framework and NumPy, but not this suite.
 
     Example: conformance repro max_pool/book-1d --surface numpy.loops > repro.py && python repro.py
     """

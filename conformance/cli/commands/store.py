@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from conformance import ConformanceError
-from conformance.cli.results_io import write_output
+from conformance.cli.results_io import unreadable_as_conformance_error, write_output
 from conformance.execution.merge import shard_files
-from reports.results import Report, UnreadableResults
+from reports.results import Report
 
 STORE_REQUIREMENTS = "pyarrow and DuckDB (pip install pyarrow duckdb)"
 
@@ -25,10 +25,11 @@ STORE_REQUIREMENTS = "pyarrow and DuckDB (pip install pyarrow duckdb)"
     help="The store: DIR/<backend>/<file>.parquet for each results file.",
 )
 def store_command(results: tuple[Path, ...], out: Path) -> None:
-    """Convert results files, or shards of a run, to a store: a folder with a Parquet file for each.
+    """Convert results files to a store of Parquet files.
 
-    RESULTS are files or folders of files. A store is suited to millions of results: `conformance report` summarizes
-    it, and any tool that reads Parquet can query it. This command needs pyarrow and DuckDB.
+    RESULTS are results files or shards of a run, or folders of them. A store is suited to millions of results:
+    `conformance report` summarizes it, and any tool that reads Parquet can query it. This command needs pyarrow and
+    DuckDB.
 
     Example: conformance store build/conformance/results --out build/conformance/store
     """
@@ -37,10 +38,8 @@ def store_command(results: tuple[Path, ...], out: Path) -> None:
     except ImportError as error:
         raise ConformanceError(f"a store needs {STORE_REQUIREMENTS}: {error}") from None
     for path in shard_files(results):
-        try:
+        with unreadable_as_conformance_error():
             content, backend = store_bytes(path)
-        except UnreadableResults as error:
-            raise ConformanceError(str(error)) from None
         write_output(out / backend / f"{path.stem}.parquet", content)
     click.echo(f"store: {out}")
 
@@ -51,10 +50,8 @@ def load_store(paths: Iterable[Path], *, mixed: bool = False) -> Report:
         from reports.views.parquet_store import load_stores  # noqa: PLC0415 - likewise
     except ImportError as error:
         raise ConformanceError(f"a store needs {STORE_REQUIREMENTS}: {error}") from None
-    try:
+    with unreadable_as_conformance_error():
         return load_stores(paths, mixed=mixed)
-    except UnreadableResults as error:
-        raise ConformanceError(str(error)) from None
 
 
 def is_store(path: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from pathlib import Path
 
 import click
@@ -10,35 +9,39 @@ import click
 from conformance import IncompleteRun
 from conformance.adapters import registry
 from conformance.catalogue import loading as catalogues
+from conformance.cli.lookup import matches_any_glob
 from conformance.cli.markdown_pages import surfaces_page
-from conformance.cli.options import CASES_OPTION, OPERATOR_OPTION
+from conformance.cli.options import CASES_OPTION, OPERATOR_OPTION, SURFACE_GLOB_OPTION
 from conformance.translation.support import support_table, terminal_lines
 from reports.results.vocabulary import Level
 
 
 @click.command("surfaces")
 @OPERATOR_OPTION
-@click.option("--surface", "globs", multiple=True, metavar="GLOB", help="Only surfaces whose name matches.")
+@SURFACE_GLOB_OPTION
 @click.option(
     "--format",
-    "kind",
+    "output_format",
     type=click.Choice(["table", "markdown"]),
     default="table",
     show_default=True,
     help="Text for the terminal, or a Markdown page.",
 )
 @CASES_OPTION
-def surfaces(operators: tuple[str, ...], globs: tuple[str, ...], kind: str, paths: tuple[Path, ...]) -> None:
-    """Show how each surface supports each operator: native (one call), padded, composed of several calls, or not.
+def surfaces(
+    operators: tuple[str, ...], surface_globs: tuple[str, ...], output_format: str, paths: tuple[Path, ...]
+) -> None:
+    """Show how each surface supports each operator.
 
-    The cases whose expected result is a value are translated and counted. Nothing is run, and no framework needs to be
-    installed.
+    An operator is native (one call), padded (one call after explicit padding), composed of several calls, or not
+    supported. The cases whose expected result is a value are translated and counted. Nothing is run, and no framework
+    needs to be installed.
 
     Example: conformance surfaces --operator avg_pool --operator lp_pool --surface 'numpy.*'
     """
     backends = {name: registry.get_backend(name).surfaces for name in registry.backend_names()}
     chosen = {
-        name: [one for one in found if not globs or any(fnmatch.fnmatchcase(one.name, glob) for glob in globs)]
+        name: [surface for surface in found if matches_any_glob(surface.name, surface_globs or ["*"])]
         for name, found in backends.items()
     }
     chosen = {name: found for name, found in chosen.items() if found}
@@ -46,5 +49,7 @@ def surfaces(operators: tuple[str, ...], globs: tuple[str, ...], kind: str, path
     table = support_table(catalogues.load_catalogue(paths).select(Level.STANDARD, operators), listed)
     if not table or not listed:
         raise IncompleteRun(f"no {'case' if listed else 'surface'} is selected")
-    page = surfaces_page(table, chosen) if kind == "markdown" else "\n".join(terminal_lines(table, listed)) + "\n"
+    page = (
+        surfaces_page(table, chosen) if output_format == "markdown" else "\n".join(terminal_lines(table, listed)) + "\n"
+    )
     click.echo(page, nl=False)

@@ -90,7 +90,7 @@ class TranslationRequest:
 )
 @click.option(
     "--format",
-    "kind",
+    "output_format",
     type=click.Choice(["text", "markdown", "json"]),
     default="text",
     show_default=True,
@@ -109,7 +109,7 @@ def translate_command(
     *,
     dialect: str | None,
     globs: tuple[str, ...],
-    kind: str,
+    output_format: str,
     summary: Path | None,
     paths: tuple[Path, ...],
     **options: Any,
@@ -127,11 +127,12 @@ def translate_command(
     surfaces = find_surfaces(globs)
     found = translate_case(request.case, surfaces, _load_background(request.case, summary), request.request)
     about = text.TranslatedCase(request.case, request.notes, has_default_shape=request.has_default_shape)
-    if kind == "json":
+    if output_format == "json":
         click.echo(json.dumps(json_value(text.translations_record(about, found)), ensure_ascii=False, indent=1))
+    elif output_format == "markdown":
+        click.echo(translation_page(about, found), nl=False)
     else:
-        page = translation_page(about, found) if kind == "markdown" else "\n".join(text.text_lines(about, found)) + "\n"
-        click.echo(page, nl=False)
+        click.echo("\n".join(text.text_lines(about, found)))
 
 
 def _translation_request(

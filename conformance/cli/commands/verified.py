@@ -12,10 +12,11 @@ import click
 
 from conformance import ConformanceError
 from conformance.adapters.api.surface import without_label
+from conformance.cli.results_io import load_results
 from conformance.judging import ledger
 from conformance.translation import verified
 from conformance.translation.verified import OperatorCounter
-from reports.results import BackendRun, RecordedRejection, UnreadableResults, load_report
+from reports.results import BackendRun, RecordedRejection
 
 REMOVED_ENTRY = "a removed ledger entry"
 
@@ -24,10 +25,11 @@ REMOVED_ENTRY = "a removed ledger entry"
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Output file. [default: standard output]")
 def verified_command(results: tuple[Path, ...], out: Path | None) -> None:
-    """Count the agreeing cases for each surface and operator, with versions and known deviations, as JSON.
+    """Count the agreeing cases for each surface and operator.
 
-    `conformance translate` prints these counts. Convention cases and cases that must be rejected are not counted,
-    because their programs are not translations. Give one run per backend.
+    The counts are printed as JSON, with versions and known deviations. `conformance translate` prints these counts.
+    Convention cases and cases that must be rejected are not counted, because their programs are not translations. Give
+    one run per backend.
 
     Example: conformance verified build/conformance/results/*.jsonl --out conformance/verified.json
     """
@@ -43,10 +45,7 @@ def verified_command(results: tuple[Path, ...], out: Path | None) -> None:
 
 def summarise_results(paths: Iterable[Path]) -> verified.VerifiedSummary:
     """Return the summary of results files. Raises ConformanceError for invalid files and incomplete runs."""
-    try:
-        report = load_report(paths)
-    except UnreadableResults as error:
-        raise ConformanceError(str(error)) from None
+    report = load_results(paths)
     for backend in report.backends:
         if not backend.complete:
             raise ConformanceError(f"{backend.name}: the run is incomplete, `conformance run --resume` completes it")
@@ -69,6 +68,7 @@ def _count_surfaces(backend: BackendRun, ids: dict[str, str]) -> Iterator[Surfac
         if case.question or isinstance(case.expected, RecordedRejection):
             continue
         x = case.inputs["x"]
+        # No entry has this reason if the ledger has changed since the run.
         entry = ids.get(" ".join((result.reason or "").split()), REMOVED_ENTRY)
         count = counts[result.surface].setdefault(case.operator, OperatorCounter())
         count.add(result.status, result.how or "", x.dtype, len(x.shape) - 2, entry)

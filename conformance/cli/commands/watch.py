@@ -48,17 +48,19 @@ HISTORY_FILE, SUMMARY_FILE, ISSUES_FOLDER, ISSUE_LIST_FILE = "seen.json", "summa
     help="Output folder for the summary, the issue texts and seen.json, which the next nightly run reads.",
 )
 def watch_command(tonight: Path, last: Path | None, out: Path) -> None:
-    """Compare a nightly run with the previous one: new, fixed and changed failures, and new findings.
+    """Compare a nightly run with the previous one.
 
-    TONIGHT is a folder like build/conformance, with results/ of `conformance run`, explored/ of `conformance explore`,
-    or both. Each new item is listed with its likely cause: other versions, another version of the suite, another
-    machine, other generated cases, or flakiness. A finding that matches one of an earlier night is not reported again.
+    New, fixed and changed failures and new findings are listed. TONIGHT is a folder like build/conformance, with
+    results/ of `conformance run`, explored/ of `conformance explore`, or both. Each new item is listed with its likely
+    cause: other versions, another version of the suite, another machine, other generated cases, or flakiness. A finding
+    that matches one of an earlier night is not reported again.
 
     Exit status: 0 nothing new; 1 new items; 2 wrong usage; 3 a nightly run is incomplete or has no results.
 
     Example: conformance watch build/conformance --against build/last --out build/watch
     """
     night = compare_nights(_load_night(tonight), _load_previous_night(last) if last else None, _load_history(last))
+    # seen.json is written last: a night that is interrupted before reports the same news again.
     for one in night.announcements:
         write_output(out / ISSUES_FOLDER / f"{one.key}.md", issue_text(one, _case_script))
     write_output(out / ISSUE_LIST_FILE, json.dumps([_new_issues(one) for one in night.announcements], indent=1) + "\n")

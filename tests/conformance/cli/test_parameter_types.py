@@ -1,9 +1,10 @@
-"""Values of options for parameters: sizes, padding and numbers."""
+"""Values of options: sizes, padding, numbers, ranges and shards."""
 
 import click
 import pytest
 
-from conformance.cli.parameter_types import NumberType, PaddingType, ShapeType, SizesType
+from conformance.cli.parameter_types import NumberType, PaddingType, RangeWithoutNaN, ShapeType, ShardType, SizesType
+from conformance.execution.selection import Shard
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,8 @@ from conformance.cli.parameter_types import NumberType, PaddingType, ShapeType, 
         (NumberType(), "0.5", 0.5),
         (NumberType(), "inf", float("inf")),
         (NumberType(), 7, 7),
+        (RangeWithoutNaN(0, 5), "2", 2.0),
+        (ShardType(), "1/4", Shard(1, 4)),
     ],
 )
 def test_text_becomes_a_value(kind, text, value):
@@ -38,6 +41,9 @@ def test_text_becomes_a_value(kind, text, value):
         (PaddingType(()), "1:2:3", "such as 1:0,2:2$"),
         (PaddingType(()), "valid", "is not an integer"),
         (NumberType(), "one", "'one' is not a number"),
+        (RangeWithoutNaN(0, 5), "nan", "nan is not a number"),
+        (RangeWithoutNaN(0, 5), "6", "6.0 is not in the range 0<=x<=5"),
+        (ShardType(), "4/1", "'4/1' is not K/N with 1 ≤ K ≤ N"),
     ],
 )
 def test_other_text_is_rejected(kind, text, message):

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from conformance.adapters import registry
 from conformance.cli import progress
-from conformance.cli.options import VERBOSE_OUTPUT
+from conformance.cli.options import Verbosity
 from conformance.cli.progress import RunProgress, duration_text, progress_text
 from reports.results import DifferenceKind, Outcome, ResultRecord, Status
 from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, backend, family, surface
@@ -76,8 +76,8 @@ def test_short_run_prints_nothing_in_a_pipe():
 
 def test_quiet_run_prints_no_progress(monkeypatch):
     clock(monkeypatch, 100)
-    assert printed(RunProgress("numpy", progress.QUIET_OUTPUT, console()), PASS, FAIL) == ""
-    assert printed(RunProgress("numpy", progress.QUIET_OUTPUT, console(terminal=True)), PASS, FAIL) == ""
+    assert printed(RunProgress("numpy", Verbosity.QUIET, console()), PASS, FAIL) == ""
+    assert printed(RunProgress("numpy", Verbosity.QUIET, console(terminal=True)), PASS, FAIL) == ""
 
 
 def test_terminal_has_a_bar_with_rate_and_statuses():
@@ -91,7 +91,7 @@ def test_terminal_has_a_bar_with_rate_and_statuses():
 
 
 def test_verbose_run_prints_unexpected_results_without_control_characters():
-    (line,) = printed(RunProgress("numpy", VERBOSE_OUTPUT, console()), PASS, FAIL).splitlines()
+    (line,) = printed(RunProgress("numpy", Verbosity.VERBOSE, console()), PASS, FAIL).splitlines()
     assert line == "numpy: ✗ fail max_pool/a on fake.s: value: \\x1b[2J[red]off"
 
 

@@ -8,7 +8,7 @@ import pytest
 from conformance.execution import connection
 from conformance.execution.connection import BatchedReader
 from conformance.execution.job import Job
-from conformance.execution.worker_process import READ_DELAY_SECONDS
+from conformance.execution.job_pace import READ_DELAY_SECONDS
 from tests.support.fake_backends import program
 from tests.support.started_workers import X, started
 

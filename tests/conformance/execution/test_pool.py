@@ -1,13 +1,14 @@
 """Pool of workers: the same outcomes in the same order as from one worker."""
 
 import sys
+import time
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
+from conformance.execution import job_pace, worker_process
 from conformance.execution import pool as pool_module
-from conformance.execution import worker_process
 from conformance.execution.job import Job, Limits, WorkerFailed
 from conformance.execution.pool import WorkerPool, worker_count
 from conformance.execution.worker_process import Worker
@@ -69,6 +70,16 @@ def test_pool_that_cannot_start_leaves_no_process():
         workers.start()
 
 
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_pool_that_cannot_start_does_not_wait_for_its_other_workers(order):
+    setups = ["import nothing_of_this_name", "import time; time.sleep(30)"][order]
+    workers = WorkerPool([Worker(backend(setup=setup), sys.executable) for setup in setups])
+    start = time.monotonic()
+    with pytest.raises(WorkerFailed, match="nothing_of_this_name"):
+        workers.start()
+    assert time.monotonic() - start < 15
+
+
 def test_worker_count_depends_on_programs_and_cores():
     assert [worker_count(programs, 2) for programs in (1, 1999, 2000, 10_000)] == [1, 1, 2, 2]
     assert worker_count(10_000, 4) == 4
@@ -100,7 +111,7 @@ def test_new_programs_go_to_the_idle_worker():
     texts = [f"time.sleep(2)\n{body}", *(f"# {number}\n{body}" for number in range(60))]
     jobs = [Job(program(text), (np.zeros((1, 1, 1)),)) for text in texts]
     slow, *others = [str(arrays) for _, arrays in outcomes(2, jobs)]
-    assert others.count(slow) < 2 * worker_process.MIN_QUEUED_JOBS_IN_POOL
+    assert others.count(slow) < 2 * job_pace.MIN_QUEUED_JOBS_IN_POOL
 
 
 def test_number_of_buffered_outcomes_is_limited(monkeypatch):
@@ -112,7 +123,7 @@ def test_number_of_buffered_outcomes_is_limited(monkeypatch):
 
 @pytest.mark.parametrize(
     ("body", "most"),
-    [("x = x + 1", worker_process.MAX_QUEUED_JOBS), ("time.sleep(0.05)", worker_process.MIN_QUEUED_JOBS)],
+    [("x = x + 1", job_pace.MAX_QUEUED_JOBS), ("time.sleep(0.05)", job_pace.MIN_QUEUED_JOBS)],
 )
 def test_more_jobs_are_queued_at_a_worker_with_short_programs(monkeypatch, body, most):
     sent, ahead = [], []
@@ -120,11 +131,11 @@ def test_more_jobs_are_queued_at_a_worker_with_short_programs(monkeypatch, body,
     monkeypatch.setattr(Worker, "_send_job", lambda worker, one: sent.append(one) or submit(worker, one))
     with single_worker() as worker:
         for number, _ in enumerate(
-            worker.outcomes(job(0, body) for _ in range(60 if most == worker_process.MIN_QUEUED_JOBS else 1500))
+            worker.outcomes(job(0, body) for _ in range(60 if most == job_pace.MIN_QUEUED_JOBS else 1500))
         ):
             ahead.append(len(sent) - number)
-    assert worker_process.MIN_QUEUED_JOBS // 2 < max(ahead) <= most
-    assert (max(ahead) > worker_process.MIN_QUEUED_JOBS) is (most > worker_process.MIN_QUEUED_JOBS)
+    assert job_pace.MIN_QUEUED_JOBS // 2 < max(ahead) <= most
+    assert (max(ahead) > job_pace.MIN_QUEUED_JOBS) is (most > job_pace.MIN_QUEUED_JOBS)
 
 
 @contextmanager

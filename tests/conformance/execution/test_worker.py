@@ -18,7 +18,8 @@ from conformance.execution import worker as worker_file
 from conformance.execution import worker_process
 from conformance.execution.connection import Connection
 from conformance.execution.job import Job, WorkerFailed
-from conformance.execution.worker_process import MIN_QUEUED_JOBS, Worker
+from conformance.execution.job_pace import MIN_QUEUED_JOBS
+from conformance.execution.worker_process import Worker
 from conformance.judging.repeats import SAME_IN_NEW_PROCESS
 from tests.support.fake_backends import SETUP, backend, program
 from tests.support.started_workers import PYTHON, X, gone, outcomes, started

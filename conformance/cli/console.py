@@ -1,0 +1,16 @@
+"""The console on which commands print summaries."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+
+UNLIMITED_WIDTH = 1_000_000
+"""Width in characters of output that is not printed on a terminal. Rich has no value for "no limit"."""
+
+
+def output_console() -> Console:
+    """Return a console for standard output. It wraps lines at the width of a terminal, and not at all without one."""
+    # Not `Console.is_terminal`: FORCE_COLOR, which CI servers set, makes it true for pipes and logs.
+    return Console() if sys.stdout.isatty() else Console(width=UNLIMITED_WIDTH)

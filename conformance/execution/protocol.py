@@ -1,0 +1,108 @@
+"""Protocol between the suite and a worker: frames, and checks of replies. worker.py implements the other side."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any
+
+import numpy as np
+
+from conformance.adapters.api.devices import used_features
+from conformance.adapters.api.surface import Backend
+from conformance.cases.arrays import NUMPY_DTYPES, Array
+from conformance.execution.worker import FRAME_LENGTHS, MAX_REPLY_BYTES
+from conformance.judging.verdict import ProgramOutcome
+from reports.results.vocabulary import Outcome
+
+MAX_FRAME_BYTES = MAX_REPLY_BYTES + (1 << 24)
+"""Maximum size of a frame in bytes: the arrays, and 16 MiB for the header."""
+WORKER_OUTCOMES = frozenset({Outcome.RETURNED, Outcome.REJECTED, Outcome.CRASHED})
+"""Outcomes that a reply may contain. The other outcomes are set on this side."""
+IMMEDIATE_EXIT_TEXT = "exited with status 1; last output:"
+"""Part of the message when Python ends before the first reply, as without NumPy."""
+WORKER_REQUIREMENTS_HINT = " (a worker needs Python 3.8 or newer, and NumPy)"
+
+Frame = tuple[dict[str, Any], list[Array]]
+
+
+def encode_frame(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
+    """Return a header and arrays as a frame."""
+    header["arrays"] = [{"dtype": array.dtype.name, "shape": array.shape} for array in arrays]
+    text = json.dumps(header).encode()
+    body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
+    return FRAME_LENGTHS.pack(len(text), len(body)) + text + body
+
+
+def read_frame(pipe: IO[bytes] | io.BufferedReader) -> Frame | None:
+    """Return the next frame, None at the end and for an invalid frame, as from a worker that died while writing."""
+    lengths = pipe.read(FRAME_LENGTHS.size)
+    if len(lengths) < FRAME_LENGTHS.size:
+        return None
+    header_length, body_length = FRAME_LENGTHS.unpack(lengths)
+    # A framework that writes into the pipe could announce any length. Do not allocate it.
+    if header_length + body_length > MAX_FRAME_BYTES:
+        return None
+    text, body = pipe.read(header_length), pipe.read(body_length)
+    try:
+        header = json.loads(text)
+        return (header, list(_decode_arrays(header["arrays"], body))) if len(body) == body_length else None
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError):
+        return None
+
+
+def _decode_arrays(items: Sequence[Mapping[str, Any]], body: bytes) -> Iterator[Array]:
+    """Yield the arrays of a frame. Raises ValueError, LookupError or TypeError for an invalid array."""
+    start = 0
+    for item in items:
+        dtype, shape = NUMPY_DTYPES[item["dtype"]], item["shape"]
+        # `type`, not isinstance: True is an int, but not an extent.
+        if not isinstance(shape, list) or any(type(extent) is not int or extent < 0 for extent in shape):
+            raise ValueError("not a shape")
+        array = np.frombuffer(body, dtype, math.prod(shape), start).reshape(shape)
+        yield array
+        start += array.nbytes
+
+
+def is_start_reply(header: Mapping[str, Any]) -> bool:
+    """Whether the header is a valid reply to `setup`. Code of a framework may have written into the pipe."""
+    ready, packages, cpu = (header.get(key) for key in ("ready", "packages", "cpu"))
+    if ready is not True:
+        return ready is False and isinstance(header.get("message"), str)
+    texts = [header.get("python"), header.get("hardware", "")]
+    texts += packages.values() if isinstance(packages, dict) else [None]
+    return isinstance(cpu, list) and all(isinstance(text, str) for text in (*texts, *cpu))
+
+
+def is_program_reply(header: Mapping[str, Any]) -> bool:
+    """Whether the header is a valid reply to `run`."""
+    kind, message, seconds, certain = (header.get(key) for key in ("outcome", "message", "seconds", "certain"))
+    if not (isinstance(kind, str) and isinstance(message, str) and isinstance(certain, bool)):
+        return False
+    return kind in WORKER_OUTCOMES and type(seconds) is float and 0 <= seconds < math.inf
+
+
+def start_environment(reply: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
+    """Return the environment that a start reply reports: versions, processor features in use, and the device."""
+    return {
+        "python": reply["python"],
+        "packages": reply["packages"],
+        "cpu": used_features(reply["cpu"], backend.instructions),
+        "device": backend.device.environment_record(reply.get("hardware", "")),
+    }
+
+
+def start_message(pid: int, environment: Mapping[str, Any], seconds: float) -> str:
+    """Return the log message of a started worker, with its start time and versions."""
+    versions = {"Python": environment["python"], **environment["packages"]}
+    text = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return f"worker {pid} started in {seconds:.1f} s: {text}"
+
+
+def start_failure_message(outcome: ProgramOutcome, last_output: str) -> str:
+    """Return the error message of a failed start, with a hint."""
+    if outcome.kind == Outcome.TIMED_OUT:
+        return f"{outcome.message}; --start-timeout sets this limit{last_output}"
+    return outcome.message + (WORKER_REQUIREMENTS_HINT if IMMEDIATE_EXIT_TEXT in outcome.message else "")
