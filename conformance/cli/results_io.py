@@ -80,3 +80,18 @@ def write_output(path: Path, content: str | bytes) -> bool:
         return False
     write_in_folder(path, content)
     return True
+
+
+def observed_answers(results: Iterable[Path]) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the answers observed in results files: {(convention, surface): {case: answer}}."""
+    paths = list(results)
+    try:
+        report = load_report(paths) if paths else None
+    except UnreadableResults as error:
+        raise ConformanceError(str(error)) from None
+    observed: dict[tuple[str, str], dict[str, str]] = {}
+    for backend in report.backends if report else ():
+        for answer in backend.conventions:
+            if answer.observed is not None:
+                observed.setdefault((answer.question, answer.surface), {})[answer.case] = answer.observed
+    return observed
