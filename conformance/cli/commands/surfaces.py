@@ -17,6 +17,7 @@ from conformance.translation.support import support_table, terminal_lines
 
 @click.command("surfaces")
 @OPERATOR_OPTION
+@click.option("--backend", "names", multiple=True, metavar="NAME", help="Only surfaces of this backend. Repeatable.")
 @click.option("--surface", "globs", multiple=True, metavar="GLOB", help="Only surfaces whose name matches.")
 @click.option(
     "--format",
@@ -27,15 +28,17 @@ from conformance.translation.support import support_table, terminal_lines
     help="Text for the terminal, or a Markdown page.",
 )
 @CASES_OPTION
-def surfaces(operators: tuple[str, ...], globs: tuple[str, ...], kind: str, paths: tuple[Path, ...]) -> None:
+def surfaces(
+    operators: tuple[str, ...], names: tuple[str, ...], globs: tuple[str, ...], kind: str, paths: tuple[Path, ...]
+) -> None:
     """Show how each surface supports each operator: native (one call), padded, composed of several calls, or not.
 
     The cases whose expected result is a value are translated and counted. Nothing is run, and no framework needs to be
     installed.
 
-    Example: conformance surfaces --operator avg_pool --operator lp_pool --surface 'numpy.*'
+    Example: conformance surfaces --operator avg_pool --operator lp_pool --backend numpy
     """
-    backends = {name: registry.get_backend(name).surfaces for name in registry.backend_names()}
+    backends = {name: registry.get_backend(name).surfaces for name in names or registry.backend_names()}
     chosen = {
         name: [one for one in found if not globs or any(fnmatch.fnmatchcase(one.name, glob) for glob in globs)]
         for name, found in backends.items()
