@@ -16,6 +16,7 @@ from reports.analysis.comparison import compare_reports
 from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
+from tests.support import fake_backends
 from tests.support.browser_pages import listen
 from tests.support.planted_bugs import PACKAGE_FOLDER
 
@@ -188,3 +189,16 @@ def diff(sides, conformance):
         return conformance("diff", *sides(old, new), *options)
 
     return call
+
+
+@pytest.fixture
+def fake_registry(monkeypatch):
+    """Return a function that replaces the registry by one backend with these surfaces, and returns the backend."""
+
+    def install(*surfaces):
+        known = fake_backends.backend(*surfaces)
+        monkeypatch.setattr(registry, "backend_names", lambda: ("fake",))
+        monkeypatch.setattr(registry, "get_backend", lambda *_: known)
+        return known
+
+    return install

@@ -18,6 +18,7 @@ COMMAND_LOCATIONS = {
     "backends": "backends.backends",
     "catalogue": "catalogue.catalogue",
     "check": "check.check",
+    "compare": "compare.compare",
     "conventions": "conventions.conventions",
     "diff": "diff.diff",
     "explore": "explore.explore",

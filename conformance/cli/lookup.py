@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from conformance import ConformanceError
+from conformance.adapters.api.surface import Surface
 from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import describe, loading
@@ -52,6 +53,28 @@ def find_surface(name: str) -> BackendSurface:
             f"surface {name!r}: unknown, known are {', '.join(known)}{nearest_name_hint(name, known)}"
         )
     return known[name]
+
+
+def find_framework_surface(name: str) -> Surface:
+    """Return the surface with a name, or the first one of a framework: of `torch`, `torch.nn`.
+
+    A framework is the name of a backend or the first part of the names of surfaces. Raises ConformanceError if there
+    is no such surface, or if several backends have surfaces of the framework.
+    """
+    known = describe.surfaces_by_name()
+    if name not in known:
+        # Secondary surfaces wrap or repeat the calls of others, so they do not stand for a framework.
+        matches = [
+            (backend.name, surface)
+            for backend, surface in describe.primary_surfaces()
+            if name in {backend.name, surface.name.partition(".")[0], surface.name.partition("-")[0]}
+        ]
+        if len({backend for backend, _ in matches}) > 1:
+            names = ", ".join(surface.name for _, surface in matches)
+            raise ConformanceError(f"surface {name!r}: several backends have it, name one of {names}")
+        if matches:
+            return matches[0][1]
+    return find_surface(name)[1]
 
 
 def find_surfaces(globs: Sequence[str]) -> list[BackendSurface]:

@@ -87,3 +87,15 @@ def write_output(path: Path, content: str | bytes) -> bool:
         return False
     write_in_folder(path, content)
     return True
+
+
+def observed_answers(results: Iterable[Path]) -> dict[tuple[str, str], dict[str, str]]:
+    """Return the answers observed in results files: {(convention, surface): {case: answer}}."""
+    paths = list(results)
+    report = load_results(paths) if paths else None
+    observed: dict[tuple[str, str], dict[str, str]] = {}
+    for backend in report.backends if report else ():
+        for answer in backend.conventions:
+            if answer.observed is not None:
+                observed.setdefault((answer.question, answer.surface), {})[answer.case] = answer.observed
+    return observed

@@ -35,6 +35,11 @@ class SurfaceAnswer:
         return next(iter(answers)) if len(answers) == 1 else CONTRADICTORY_ANSWERS if answers else None
 
     @property
+    def name(self) -> str:
+        """The name of the answer: the observed one, without observations the declared one; "" without an answer."""
+        return self.observed or (self.declaration.answer if self.declaration else "")
+
+    @property
     def matches_declaration(self) -> bool | None:
         """Whether the observed answer is a declared one; None without observations."""
         if not self.observations:

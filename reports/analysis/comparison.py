@@ -8,11 +8,42 @@ from functools import cached_property
 
 from reports.analysis.circumstances import DifferingFact, differing_facts
 from reports.analysis.summary import count_text, nothing_ran
-from reports.results import BackendRun, CaseRecord, DifferenceKind, Outcome, Report, ResultRecord, without_label
+from reports.results import BackendRun, CaseRecord, DifferenceKind, Outcome, Report, ResultRecord, Status, without_label
+from reports.results.vocabulary import Word
 
-CHANGE_KINDS = ("status", "value", "answer", "redefined", "removed", "added")
-"""Kinds of changes of a case on a surface. All except "added" are significant: they set the exit status of a diff."""
-SIGNIFICANT_KINDS = frozenset(CHANGE_KINDS) - {"added"}
+
+class ChangeKind(Word):
+    """What changed in a case on a surface, in the order of all views."""
+
+    STATUS = "status"
+    VALUE = "value"  # the status is the same, the bits differ
+    ANSWER = "answer"  # to a convention
+    REDEFINED = "redefined"  # another call has the same id
+    REMOVED = "removed"
+    ADDED = "added"
+
+
+class FailOn(Word):
+    """Which changes make a comparison fail. Each member includes the one before it."""
+
+    REGRESSION = "regression"  # a worse status, or a missing result
+    VALUE = "value"  # also another value or answer
+    ANY = "any"  # also improvements and redefined cases
+
+
+SIGNIFICANT_KINDS = frozenset(ChangeKind) - {ChangeKind.ADDED}
+"""Kinds of changes of results that existed before. New results never make a comparison fail."""
+STATUS_SEVERITIES = {
+    Status.PASS: 0,
+    Status.STALE: 0,  # the result agrees; only the ledger is out of date
+    Status.KNOWN: 1,
+    Status.UNSUPPORTED: 2,
+    Status.FLAKY: 3,
+    Status.FAIL: 4,
+    Status.TIMED_OUT: 5,
+    Status.CRASHED: 6,
+}
+"""Order of the statuses of one result from good to bad. A change to a higher number is a regression."""
 SurfaceCaseKey = tuple[str, str]
 """Surface without its label, and id of the case."""
 
@@ -25,11 +56,11 @@ class Incomparable(ValueError):  # named after the cause, like the exceptions of
 class ResultChange:
     """A change of one case on one surface.
 
-    kind: one of CHANGE_KINDS. backend, surface: names as shown. case: from the new results if they contain it.
+    kind: what changed. backend, surface: names as shown. case: from the new results if they contain it.
     old_text, new_text: two statuses, or two answers to a convention. before, after: the results, None if missing.
     """
 
-    kind: str
+    kind: ChangeKind
     backend: str
     surface: str
     case: CaseRecord
@@ -42,6 +73,20 @@ class ResultChange:
     def is_significant(self) -> bool:
         """Whether a result changed or was removed."""
         return self.kind in SIGNIFICANT_KINDS
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the status became worse, or the result was removed."""
+        if self.kind == ChangeKind.STATUS and self.before and self.after:
+            return STATUS_SEVERITIES[self.after.status] > STATUS_SEVERITIES[self.before.status]
+        return self.kind == ChangeKind.REMOVED
+
+    def fails(self, fail_on: FailOn) -> bool:
+        """Whether a comparison that fails on these changes fails because of this one."""
+        if fail_on == FailOn.ANY:
+            return self.is_significant
+        moved = fail_on == FailOn.VALUE and self.kind in {ChangeKind.VALUE, ChangeKind.ANSWER}
+        return moved or self.is_regression
 
 
 @dataclass(frozen=True)
@@ -107,6 +152,10 @@ class ReportDifference:
         """Whether any change is significant."""
         return any(change.is_significant for change in self.changes)
 
+    def failing_changes(self, fail_on: FailOn) -> list[ResultChange]:
+        """Return the changes because of which the comparison fails."""
+        return [change for change in self.changes if change.fails(fail_on)]
+
     @property
     def problems(self) -> list[str]:
         """Reasons why the comparison is incomplete, one sentence each."""
@@ -165,7 +214,9 @@ def _pair_changes(pair: RunPair) -> Iterator[ResultChange]:
         before, case = pair.old.get(key), _case_of_result(pair.after, after)
         if before is None:
             if not pair.may_be_missing(key):
-                yield ResultChange("added", pair.name, pair.surface(key), case, None, after.status, None, after)
+                yield ResultChange(
+                    ChangeKind.ADDED, pair.name, pair.surface(key), case, None, after.status, None, after
+                )
             continue
         cases, answered = (_case_of_result(pair.before, before), case), (answers[0].get(key), answers[1].get(key))
         for kind, was, now in _result_changes(before, after, cases, answered):
@@ -173,7 +224,9 @@ def _pair_changes(pair: RunPair) -> Iterator[ResultChange]:
     for key, before in pair.old.items():
         if key not in pair.new and not pair.may_be_missing(key):
             case = _case_of_result(pair.before, before)
-            yield ResultChange("removed", pair.name, pair.surface(key), case, before.status, None, before, None)
+            yield ResultChange(
+                ChangeKind.REMOVED, pair.name, pair.surface(key), case, before.status, None, before, None
+            )
 
 
 def _result_changes(
@@ -181,20 +234,20 @@ def _result_changes(
     after: ResultRecord,
     cases: tuple[CaseRecord, CaseRecord],
     answers: tuple[str | None, str | None],
-) -> Iterator[tuple[str, str | None, str | None]]:
+) -> Iterator[tuple[ChangeKind, str | None, str | None]]:
     """Yield the changes of a result that both sides have: kind, old text and new text."""
     statuses = before.status, after.status
     if _call_identity(cases[0]) != _call_identity(cases[1]):
-        yield "redefined", *statuses
+        yield ChangeKind.REDEFINED, *statuses
         return
     if before.status != after.status:
-        yield "status", *statuses
+        yield ChangeKind.STATUS, *statuses
     if answers[0] != answers[1]:
-        yield "answer", *answers
+        yield ChangeKind.ANSWER, *answers
     elif (
         before.status == after.status and _behaviour(before) != _behaviour(after) and _has_stable_output(before, after)
     ):
-        yield "value", *statuses
+        yield ChangeKind.VALUE, *statuses
 
 
 def _call_identity(case: CaseRecord) -> tuple[object, ...]:

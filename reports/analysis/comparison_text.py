@@ -6,25 +6,30 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
-from reports.analysis.comparison import CHANGE_KINDS, ReportDifference, ResultChange
-from reports.analysis.deviation import failure_reason, unravel_index
+from reports.analysis.comparison import ChangeKind, FailOn, ReportDifference, ResultChange
+from reports.analysis.deviation import failure_reason, move_size_text, unravel_index
 from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, count_text
 from reports.results import SPECIAL_NUMBERS, CaseRecord, JsonNumber, RecordedArray, ResultRecord, Status, Verdict
 
 KIND_HEADINGS = {
-    "value": "different values, same status",
-    "answer": "different answer to a convention",
-    "redefined": "different case with the same id, not compared",
-    "removed": "removed",
-    "added": "new",
+    ChangeKind.VALUE: "different values, same status",
+    ChangeKind.ANSWER: "different answer to a convention",
+    ChangeKind.REDEFINED: "different case with the same id, not compared",
+    ChangeKind.REMOVED: "removed",
+    ChangeKind.ADDED: "new",
 }
 KIND_COUNT_TEXTS = {
-    "status": "changed status",
-    "value": "changed value",
-    "answer": "changed the answer to a convention",
-    "redefined": "not compared because the case changed",
-    "removed": "removed",
-    "added": "new",
+    ChangeKind.STATUS: "changed status",
+    ChangeKind.VALUE: "changed value",
+    ChangeKind.ANSWER: "changed the answer to a convention",
+    ChangeKind.REDEFINED: "not compared because the case changed",
+    ChangeKind.REMOVED: "removed",
+    ChangeKind.ADDED: "new",
+}
+
+FAILING_TEXTS = {
+    FailOn.REGRESSION: "Something changed; regressions: {}",
+    FailOn.VALUE: "Something changed; regressions and different values: {}",
 }
 
 MIXED_FILE_TEXTS = {
@@ -37,7 +42,7 @@ MIXED_FILE_TEXTS = {
 class ChangeGroup:
     """Changes with the same kind, statuses, backend and operator; the smallest case first."""
 
-    kind: str
+    kind: ChangeKind
     backend: str
     operator: str
     changes: tuple[ResultChange, ...]
@@ -46,7 +51,7 @@ class ChangeGroup:
     def heading(self) -> str:
         """The kind of change as text."""
         first = self.changes[0]
-        if first.kind != "status":
+        if first.kind != ChangeKind.STATUS:
             return KIND_HEADINGS[first.kind]
         return " → ".join(
             f"{STATUS_SIGNS[status]} {STATUS_TEXTS[status]}" for status in (first.old_text, first.new_text) if status
@@ -57,10 +62,10 @@ def change_groups(difference: ReportDifference) -> list[ChangeGroup]:
     """Group the changes: new failures before fixed ones, then values, answers, removed and new results."""
     changes_by_key: dict[tuple[str, ...], list[ResultChange]] = {}
     for change in difference.changes:
-        statuses = (change.old_text or "", change.new_text or "") if change.kind == "status" else ()
+        statuses = (change.old_text or "", change.new_text or "") if change.kind == ChangeKind.STATUS else ()
         changes_by_key.setdefault((change.kind, change.backend, change.case.operator, *statuses), []).append(change)
     groups = [
-        ChangeGroup(key[0], key[1], key[2], tuple(sorted(changes, key=_case_size)))
+        ChangeGroup(changes[0].kind, key[1], key[2], tuple(sorted(changes, key=_case_size)))
         for key, changes in changes_by_key.items()
     ]
     return sorted(groups, key=_group_rank)
@@ -74,23 +79,25 @@ def _group_rank(group: ChangeGroup) -> tuple[int, tuple[int, ...], str, int, str
     first = group.changes[0]
     statuses = (
         [STATUS_RANKS[status] for status in (first.new_text, first.old_text) if status]
-        if group.kind == "status"
+        if group.kind == ChangeKind.STATUS
         else []
     )
-    return CHANGE_KINDS.index(group.kind), tuple(statuses), group.backend, first.case.size, group.operator
+    return list(ChangeKind).index(group.kind), tuple(statuses), group.backend, first.case.size, group.operator
 
 
-def counts_by_kind(difference: ReportDifference) -> dict[str, int]:
+def counts_by_kind(difference: ReportDifference) -> dict[ChangeKind, int]:
     """Count the changes by kind; only kinds that occur."""
     counted = Counter(change.kind for change in difference.changes)
-    return {kind: counted[kind] for kind in CHANGE_KINDS if counted[kind]}
+    return {kind: counted[kind] for kind in ChangeKind if counted[kind]}
 
 
-def difference_headline(difference: ReportDifference) -> str:
+def difference_headline(difference: ReportDifference, fail_on: FailOn = FailOn.ANY) -> str:
     """Return the result of a comparison in a few words."""
-    if difference.is_significant:
-        return "Something changed" + (", and the comparison is incomplete" if difference.problems else "")
-    return "The comparison is incomplete" if difference.problems else "Nothing changed"
+    if not difference.is_significant:
+        return "The comparison is incomplete" if difference.problems else "Nothing changed"
+    failing = len(difference.failing_changes(fail_on))
+    text = "Something changed" if fail_on == FailOn.ANY else FAILING_TEXTS[fail_on].format(failing or "no")
+    return text + (", and the comparison is incomplete" if difference.problems else "")
 
 
 def difference_sentence(difference: ReportDifference) -> str:
@@ -117,13 +124,13 @@ def comparison_warnings(difference: ReportDifference) -> list[str]:
 
 def change_text(change: ResultChange) -> str:
     """Describe the change of a result in a few words."""
-    if change.kind == "answer":
+    if change.kind == ChangeKind.ANSWER:
         return f"{change.case.question}: {change.old_text or 'none'} → {change.new_text or 'none'}"
     if change.before is None or change.after is None:
         return " ".join(STATUS_TEXTS[status] for status in (change.old_text, change.new_text) if status)
-    if change.kind == "value":
+    if change.kind == ChangeKind.VALUE:
         return _output_change_text(change.before, change.after, change.case) + _program_change_text(change)
-    if change.kind == "redefined":
+    if change.kind == ChangeKind.REDEFINED:
         return " → ".join(STATUS_TEXTS[status] for status in (change.old_text, change.new_text) if status)
     wrong = change.before if change.new_text == Status.PASS else change.after
     return _result_reason(wrong, change.case) + _program_change_text(change)
@@ -154,9 +161,10 @@ def _output_change_text(before: ResultRecord, after: ResultRecord, case: CaseRec
         return _budget_change_text(before, after)
     worst = max(changed, key=lambda position: _element_distance(*data[position]))
     index = ", ".join(map(str, unravel_index(worst, old.shape)))
-    return (
-        f"{len(changed):,} of {count_text(old.size, 'element')}, most at [{index}]: {data[worst][0]} → {data[worst][1]}"
-    )
+    one, other = data[worst]
+    size = move_size_text(_element_distance(one, other), max(map(_magnitude, data[worst])), old.dtype, case.bound)
+    elements = count_text(old.size, "element")
+    return f"{len(changed):,} of {elements}, most at [{index}]: {one} → {other}" + (f" ({size})" if size else "")
 
 
 def _output_array(result: ResultRecord, case: CaseRecord) -> RecordedArray | None:
@@ -168,11 +176,19 @@ def _output_array(result: ResultRecord, case: CaseRecord) -> RecordedArray | Non
 
 def _element_distance(one: JsonNumber, other: JsonNumber) -> float:
     """Return the absolute difference of two elements; infinite if one of them is NaN or infinite."""
-    first, second = (SPECIAL_NUMBERS[value] if isinstance(value, str) else value for value in (one, other))
+    first, second = map(_json_number, (one, other))
     try:
         return float(abs(first - second)) if math.isfinite(first) and math.isfinite(second) else math.inf
     except OverflowError:  # integers above the range of float
         return math.inf
+
+
+def _json_number(value: JsonNumber) -> float | int:
+    return SPECIAL_NUMBERS[value] if isinstance(value, str) else value
+
+
+def _magnitude(value: JsonNumber) -> float:
+    return abs(_json_number(value))
 
 
 def _budget_change_text(before: ResultRecord, after: ResultRecord) -> str:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from reports.results import CaseRecord, RecordedArray, ResultRecord
+
+FLOAT_FORMATS = {"float16": (11, -14), "bfloat16": (8, -126), "float32": (24, -126), "float64": (53, -1022)}
+"""Bits of the significand, and exponent of the smallest normal number, of each floating dtype."""
 
 
 def deviation_text(result: ResultRecord, case: CaseRecord) -> str:
@@ -39,3 +44,24 @@ def unravel_index(position: int, shape: tuple[int, ...]) -> tuple[int, ...]:
         position, last = divmod(position, size)
         index = (last, *index)
     return index
+
+
+def move_size_text(distance: float, magnitude: float, dtype: str, bound: float | None) -> str:
+    """Return the size of a moved element in ulp and as a share of the error bound; "" if neither has a meaning.
+
+    distance: absolute difference of the old and the new value. magnitude: the larger of their absolute values. One ulp
+    is the distance to the next larger number at that magnitude. bound: the largest error bound of the case.
+    """
+    if not math.isfinite(distance) or not distance or dtype not in FLOAT_FORMATS:
+        return ""
+    texts = [f"{distance / unit_in_last_place(magnitude, dtype):.3g} ulp"]
+    if bound and math.isfinite(bound):
+        texts.append(f"{100 * distance / bound:.2g} % of the largest error bound")
+    return ", ".join(texts)
+
+
+def unit_in_last_place(magnitude: float, dtype: str) -> float:
+    """Return the distance from a nonnegative finite number to the next larger one in a floating dtype."""
+    bits, least_exponent = FLOAT_FORMATS[dtype]
+    exponent = math.frexp(magnitude)[1] - 1 if magnitude else least_exponent
+    return math.ldexp(1.0, max(exponent, least_exponent) - bits + 1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from reports.analysis import summary
 from reports.analysis.causes import CommonConditions
 from reports.analysis.circumstances import DifferingFact
-from reports.analysis.comparison import ReportDifference, ResultChange, RunPair, compare_reports
+from reports.analysis.comparison import ChangeKind, ReportDifference, ResultChange, RunPair, compare_reports
 from reports.analysis.history import History, ReportedFinding, WrongResult, group_same, short_digest
 from reports.analysis.likely_cause import LikelyCause, likely_cause
 from reports.analysis.summary import UNEXPECTED_STATUSES, DifferenceGroup, count_text
@@ -101,7 +101,9 @@ def compare_nights(current: Report, previous: Report | None, history: History) -
         tuple(
             change
             for change in changes
-            if change.kind == "status" and change.old_text in UNEXPECTED_STATUSES and change.new_text == Status.PASS
+            if change.kind == ChangeKind.STATUS
+            and change.old_text in UNEXPECTED_STATUSES
+            and change.new_text == Status.PASS
         ),
         tuple(_findings_not_redrawn(current, previous)),
         known,
@@ -147,8 +149,8 @@ def _new_failures(current: Report, difference: ReportDifference | None) -> Itera
     Excludes redefined cases that were already wrong: it is unknown whether the behaviour changed.
     """
     for change in difference.changes if difference else ():
-        status_is_new = change.kind in {"status", "added"} or (
-            change.kind == "redefined" and change.old_text not in UNEXPECTED_STATUSES
+        status_is_new = change.kind in {ChangeKind.STATUS, ChangeKind.ADDED} or (
+            change.kind == ChangeKind.REDEFINED and change.old_text not in UNEXPECTED_STATUSES
         )
         if status_is_new and change.new_text in UNEXPECTED_STATUSES:
             yield change
@@ -167,7 +169,9 @@ def _results_missing_before(pair: RunPair) -> list[ResultRecord]:
 def _added_changes(run: BackendRun, results: Iterable[ResultRecord]) -> Iterator[ResultChange]:
     for one in results:
         if one.status in UNEXPECTED_STATUSES:
-            yield ResultChange("added", run.name, one.surface, run.cases[one.case], None, one.status, None, one)
+            yield ResultChange(
+                ChangeKind.ADDED, run.name, one.surface, run.cases[one.case], None, one.status, None, one
+            )
 
 
 def _was_reported(change: ResultChange, history: History) -> bool:
@@ -196,7 +200,7 @@ def _suite_changes(change: ResultChange, run: BackendRun | None) -> Iterator[Dif
         yield DifferingFact("the result", "missing, the run was interrupted", "exists")
     elif change.before is None:
         yield DifferingFact("the case on this surface", "none", "new")
-    elif change.kind == "redefined":
+    elif change.kind == ChangeKind.REDEFINED:
         yield DifferingFact("the case", "old definition", "new definition")
     elif change.after is not None and change.before.program != change.after.program:
         yield DifferingFact("the program", change.before.program or "none", change.after.program or "none")

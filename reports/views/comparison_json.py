@@ -6,19 +6,21 @@ import json
 import math
 from collections.abc import Mapping
 
-from reports.analysis.comparison import ReportDifference, ResultChange, RunPair
+from reports.analysis.comparison import FailOn, ReportDifference, ResultChange, RunPair
 from reports.analysis.comparison_text import change_groups, change_text, counts_by_kind
 from reports.results import BackendRun, Json, ResultRecord
 
 DIFFERENCE_FORMAT = 1
 
 
-def render_difference_json(difference: ReportDifference) -> str:
-    """Return a comparison as JSON in ASCII."""
+def render_difference_json(difference: ReportDifference, fail_on: FailOn = FailOn.ANY) -> str:
+    """Return a comparison as JSON in ASCII. fail_on: the changes that make it fail."""
     ordered = [change for group in change_groups(difference) for change in group.changes]
     record: dict[str, Json] = {
         "format": DIFFERENCE_FORMAT,
         "changed": difference.is_significant,
+        "fail_on": fail_on,
+        "failing": len(difference.failing_changes(fail_on)),
         "complete": not difference.problems,
         "problems": list(difference.problems),
         "backends": [_pair_record(pair) for pair in difference.pairs],
@@ -29,7 +31,7 @@ def render_difference_json(difference: ReportDifference) -> str:
         "compared": difference.compared_count,
         "waiting": difference.missing_count,
         "other_programs": difference.program_changed_count,
-        "counts": dict(counts_by_kind(difference)),
+        "counts": {kind.value: number for kind, number in counts_by_kind(difference).items()},
         "changes": [_change_record(change) for change in ordered],
     }
     return json.dumps(record, indent=1, allow_nan=False) + "\n"
@@ -49,6 +51,7 @@ def _run_record(backend: BackendRun | None) -> Json:
 def _change_record(change: ResultChange) -> Json:
     return {
         "kind": change.kind,
+        "regression": change.is_regression,
         "backend": change.backend,
         "surface": change.surface,
         "case": change.case.case,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reports.analysis.comparison import ReportDifference
+from reports.analysis.comparison import FailOn, ReportDifference
 from reports.analysis.comparison_text import (
     ChangeGroup,
     change_groups,
@@ -19,23 +19,23 @@ from reports.views.markdown_layout import PageSection, code_span, escape_markdow
 MAX_CHANGE_ROWS = 100  # per group
 
 
-def render_difference_markdown(difference: ReportDifference) -> str:
-    """Return a comparison as GitHub-flavoured Markdown of at most 60,000 characters."""
-    return fit_sections(difference_sections(difference), "`--format json` contains everything.")
+def render_difference_markdown(difference: ReportDifference, fail_on: FailOn = FailOn.ANY) -> str:
+    """Return a comparison as GitHub-flavoured Markdown of at most 60,000 characters. fail_on: what makes it fail."""
+    return fit_sections(difference_sections(difference, fail_on), "`--format json` contains everything.")
 
 
-def difference_sections(difference: ReportDifference) -> Iterator[PageSection]:
+def difference_sections(difference: ReportDifference, fail_on: FailOn = FailOn.ANY) -> Iterator[PageSection]:
     """Yield the sections of a page about a comparison, the result first."""
-    yield _header_section(difference)
+    yield _header_section(difference, fail_on)
     yield from _facts_section(difference)
     for group in change_groups(difference):
         yield _group_section(group)
 
 
-def _header_section(difference: ReportDifference) -> PageSection:
-    good = not difference.is_significant and not difference.problems
+def _header_section(difference: ReportDifference, fail_on: FailOn) -> PageSection:
+    good = not difference.failing_changes(fail_on) and not difference.problems
     above = [
-        f"## {'✅' if good else '❌'} {escape_markdown(difference_headline(difference))}",
+        f"## {'✅' if good else '❌'} {escape_markdown(difference_headline(difference, fail_on))}",
         "",
         escape_markdown(difference_sentence(difference)),
         "",

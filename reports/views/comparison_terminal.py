@@ -8,7 +8,7 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from reports.analysis.comparison import ReportDifference, ResultChange
+from reports.analysis.comparison import ChangeKind, FailOn, ReportDifference, ResultChange
 from reports.analysis.comparison_text import (
     ChangeGroup,
     change_groups,
@@ -23,15 +23,15 @@ from reports.views.terminal import STATUS_STYLES, terminal_line
 
 MAX_LINES_PER_GROUP = 10
 MAX_ADDED_LINES = 1  # per group of new results, which are not changes of existing ones
-CHANGE_STYLES = {"value": "yellow", "answer": "yellow", "redefined": "yellow", "removed": "yellow", "added": "dim"}
+CHANGE_STYLES = {kind: "dim" if kind == ChangeKind.ADDED else "yellow" for kind in ChangeKind}
 
 
-def render_difference_terminal(difference: ReportDifference) -> RenderableType:
-    """Return a comparison as a renderable of rich, one line per change."""
-    return Lines(*_output_lines(difference))
+def render_difference_terminal(difference: ReportDifference, fail_on: FailOn = FailOn.ANY) -> RenderableType:
+    """Return a comparison as a renderable of rich, one line per change. fail_on: the changes that make it fail."""
+    return Lines(*_output_lines(difference, fail_on))
 
 
-def _output_lines(difference: ReportDifference) -> Iterator[Text]:
+def _output_lines(difference: ReportDifference, fail_on: FailOn) -> Iterator[Text]:
     for fact, names in difference.facts.items():
         backends = f"{', '.join(names)}: " if len(difference.pairs) > 1 else ""
         yield Text(f"{terminal_line(backends + fact.name)}: {terminal_line(fact.before)} → {terminal_line(fact.after)}")
@@ -43,20 +43,19 @@ def _output_lines(difference: ReportDifference) -> Iterator[Text]:
         yield Text()
     yield Text(terminal_line(difference_sentence(difference)))
     yield from (Text(f"{STATUS_SIGNS['fail']} {terminal_line(problem)}", "red") for problem in difference.problems)
-    good = not difference.is_significant and not difference.problems
+    good = not difference.failing_changes(fail_on) and not difference.problems
     sign = STATUS_SIGNS[Status.PASS if good else Status.FAIL]
-    yield Text(f"{sign} {difference_headline(difference)}", "bold green" if good else "bold red")
+    yield Text(f"{sign} {difference_headline(difference, fail_on)}", "bold green" if good else "bold red")
 
 
 def _group_lines(group: ChangeGroup) -> Iterator[Text]:
-    style = (
-        STATUS_STYLES.get(group.changes[0].new_text or "", "") if group.kind == "status" else CHANGE_STYLES[group.kind]
-    )
+    is_status = group.kind == ChangeKind.STATUS
+    style = STATUS_STYLES.get(group.changes[0].new_text or "", "") if is_status else CHANGE_STYLES[group.kind]
     subject = terminal_line(f"{group.operator}, {group.backend}")
     yield Text(group.heading, style).append(
         f"  {subject}: {count_text(len(group.changes), 'result')}", "default not bold"
     )
-    limit = MAX_ADDED_LINES if group.kind == "added" else MAX_LINES_PER_GROUP
+    limit = MAX_ADDED_LINES if group.kind == ChangeKind.ADDED else MAX_LINES_PER_GROUP
     yield from map(_change_line, group.changes[:limit])
     omitted = len(group.changes) - limit
     if omitted > 0:

@@ -1,75 +1,28 @@
 """Code blocks of the documentation: they are run, and their output is compared with the block below them."""
 
+import configparser
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
-from dataclasses import dataclass
 
+import click
 import pytest
 import yaml
-from markdown_it import MarkdownIt
 
+from conformance.adapters import registry
+from conformance.cli import COMMAND_LOCATIONS, LazyCommands
+from conformance.pytest_plugin import pytest_addoption
 from tests import ROOT
+from tests.support.documentation_blocks import COMMANDS, NEEDS_BACKEND, PAGES, blocks, matches, run, shell_commands
 
 try:
     import tomllib
 except ModuleNotFoundError:  # Python 3.10
     tomllib = pytest.importorskip("tomli")
 
-TRANSLATIONS = ROOT / "docs" / "translations"  # generated; .ci/stand_alone.py runs programs of this form
-PAGES = [
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    *(path for path in sorted((ROOT / "docs").rglob("*.md")) if TRANSLATIONS not in path.parents),
-]
 FROM_NOTHING = [path for path in PAGES if path.name == "tutorial.md" or path.parent.name == "how-to"]
-COMMANDS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
 PARSERS = {"yaml": yaml.safe_load, "toml": tomllib.loads, "json": json.loads}
-PROGRESS = re.compile(r"^[\w@.-]+: [\d,]+ of [\d,]+, .* left\n", re.MULTILINE)
-"""Progress lines of a run, which a slow machine prints every few seconds."""
-NOT_RUN = re.compile(r"<!-- not run: (?P<why>.+) -->\s*")
-
-
-@dataclass(frozen=True)
-class Block:
-    """A code block: position, language, file to write it to, reason for not running it, and expected output."""
-
-    place: str
-    language: str
-    text: str
-    file: str | None
-    why_not: str | None
-    output: str | None
-
-
-def blocks(path):
-    """Return the code blocks of a page, without blocks of output."""
-    everything = [None, *MarkdownIt().parse(path.read_text("utf-8")), None]
-    found = []
-    for before, token, after in zip(everything, everything[1:], everything[2:], strict=False):
-        if token is None or token.type != "fence" or not token.info or token.info == "text":
-            continue
-        language, _, rest = token.info.partition(" ")
-        comment = NOT_RUN.fullmatch(before.content) if before is not None and before.type == "html_block" else None
-        has_output = after is not None and after.type == "fence" and after.info == "text"
-        file = re.fullmatch(r'title="([\w.]+)"', rest)
-        found.append(
-            Block(
-                f"{path.name}:{token.map[0] + 1}", language, token.content, file and file[1],
-                comment and comment["why"], after.content if has_output else None,
-            )
-        )  # fmt: skip
-    return found
-
-
-def matches(printed, expected):
-    """Whether output matches a block; an ellipsis alone on a line matches any lines, elsewhere any characters."""
-    lines = [re.escape(line.rstrip()).replace("…", ".*") for line in expected.splitlines()]
-    pattern = "".join(r"(?:.*\n)*?" if line == ".*" else f"{line}\n" for line in lines)
-    return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in printed.splitlines())) is not None
+TOX_NAMES = re.compile(r"^(?:tox|python -m tox) run (?:-e (?P<environments>\S+)|-m (?P<labels>\S+))")
 
 
 @pytest.fixture(scope="session")
@@ -78,23 +31,6 @@ def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     run(folder, "sh", "conformance run --backend numpy --operator min_pool")
     return folder
-
-
-def run(folder, language, text):
-    """Run a block in a folder with this Python and its `conformance`; return its output, including errors."""
-    tools = folder / ".tools"
-    tools.mkdir(exist_ok=True)
-    for name, command in (("conformance", "-m conformance.cli "), ("python", ""), ("pytest", "-m pytest ")):
-        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {command}"$@"\n', "utf-8")
-        (tools / name).chmod(0o755)
-    path = os.pathsep.join([str(tools), os.environ["PATH"]])
-    done = subprocess.run(
-        [*COMMANDS[language], text], cwd=folder, check=False, text=True, encoding="utf-8",
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout
-    return PROGRESS.sub("", done.stdout)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -109,6 +45,97 @@ def test_blocks_run_and_print_the_documented_output(page, request, tmp_path):
         elif not block.why_not:
             printed = run(tmp_path, block.language, block.text)
             assert block.output is None or matches(printed, block.output), f"{block.place} prints\n{printed}"
+
+
+COMMANDS_NOT_RUN = [
+    (block.place, command)
+    for page in PAGES
+    for block in blocks(page)
+    if block.why_not and block.language == "sh"
+    for command in shell_commands(block.text)
+]
+
+
+def command_options(name, words):
+    """Return the options of a command of `conformance`, and the options among the words after its name."""
+    command = LazyCommands()[name]
+    if isinstance(command, click.Group) and words:
+        command = command.commands[words[0]]
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    return known | {"--help"}, {word.split("=")[0] for word in words if word.startswith("-") and len(word) > 1}
+
+
+class OptionNames:
+    """Records the names of options that a pytest plugin adds."""
+
+    def __init__(self):
+        self.names = set()
+
+    def getgroup(self, *_):
+        return self
+
+    def addoption(self, *names, **_):
+        self.names |= {*names}
+
+    def addini(self, *_, **__):
+        pass
+
+
+def wrong_words(command):
+    """Return the words of a command that do not exist: commands, options, environments of tox."""
+    if command[0] == "conformance":
+        if command[1] not in COMMAND_LOCATIONS:
+            return {command[1]}
+        known, used = command_options(command[1], command[2:])
+        return used - known
+    if command[0] == "pytest":
+        options = OptionNames()
+        pytest_addoption(options)
+        return {one.split("=")[0] for one in command if one.startswith("--conformance")} - options.names
+    if found := TOX_NAMES.match(" ".join(command)):
+        return {*(found["environments"] or found["labels"]).split(",")} - tox_names()
+    return set()
+
+
+def tox_names():
+    """Return the environments and labels of tox.ini."""
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(ROOT / "tox.ini")
+    environments = {name.partition(":")[2] for name in parser if name.startswith("testenv:") and "{" not in name}
+    labels = {word for section in parser.values() for word in section.get("labels", "").replace(",", " ").split()}
+    return environments | labels | {*registry.backend_names()}
+
+
+@pytest.mark.parametrize(("place", "command"), COMMANDS_NOT_RUN, ids=[place for place, _ in COMMANDS_NOT_RUN])
+def test_commands_that_are_not_run_exist_with_their_options(place, command):
+    assert wrong_words(command) == set(), place
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("conformance surfaces --backends mine", {"--backends"}),
+        ("conformance nope", {"nope"}),
+        ("conformance ledger add x.jsonl --reason why --wrong", {"--wrong"}),
+        ("pytest --conformance-nope torch -k x", {"--conformance-nope"}),
+        ("python -m tox run -e torch,nope", {"nope"}),
+        ("tox run -m every", set()),
+        ("A=1 conformance run --backend torch --level standard | cat && conformance report --out x", set()),
+    ],
+)
+def test_command_with_a_wrong_name_or_option_is_detected(text, wrong):
+    assert set().union(*map(wrong_words, shell_commands(text))) == wrong
+
+
+def test_backends_that_blocks_need_exist():
+    needed = {
+        block.why_not.removeprefix(NEEDS_BACKEND)
+        for page in PAGES
+        for block in blocks(page)
+        if block.why_not and block.why_not.startswith(NEEDS_BACKEND) and " " not in block.why_not[len(NEEDS_BACKEND) :]
+    }
+    assert needed <= {*registry.backend_names()}
+    assert {"torch", "tensorflow"} <= needed
 
 
 def test_every_block_has_a_language_that_is_checked():

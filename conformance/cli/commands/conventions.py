@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -13,7 +13,7 @@ from conformance import IncompleteRun
 from conformance.adapters.api.declarations import Citation
 from conformance.catalogue import loading as catalogues
 from conformance.cli.options import CASES_OPTION, SURFACE_GLOB_OPTION
-from conformance.cli.results_io import load_results
+from conformance.cli.results_io import observed_answers
 from conformance.judging.conventions import (
     Convention,
     SurfaceAnswer,
@@ -59,7 +59,7 @@ def conventions(
     Example: conformance conventions --question 'max_pool/*' --surface 'numpy.*'
     """
     found = find_conventions(
-        catalogues.load_catalogue(paths).cases, _observations(results), globs=globs, surfaces=surface_globs
+        catalogues.load_catalogue(paths).cases, observed_answers(results), globs=globs, surfaces=surface_globs
     )
     if not any(convention.answers_by_surface for convention in found):
         raise IncompleteRun("no selected surface answers a selected convention")
@@ -71,18 +71,6 @@ def conventions(
         click.echo("\n".join(convention_lines(found[0], observed=bool(results))))
     else:
         click.echo("\n".join(convention_table_lines(found, observed=bool(results))))
-
-
-def _observations(results: Iterable[Path]) -> dict[tuple[str, str], dict[str, str]]:
-    """Return the answers observed in results files: {(convention, surface): {case: answer}}."""
-    paths = list(results)
-    report = load_results(paths) if paths else None
-    observed: dict[tuple[str, str], dict[str, str]] = {}
-    for backend in report.backends if report else ():
-        for answer in backend.conventions:
-            if answer.observed is not None:
-                observed.setdefault((answer.question, answer.surface), {})[answer.case] = answer.observed
-    return observed
 
 
 CONVENTIONS_TABLE_WIDTH = 80

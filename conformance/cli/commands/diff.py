@@ -13,7 +13,7 @@ from rich.console import Console
 from conformance import ConformanceError
 from conformance.cli.console import output_console
 from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, STANDARD_OUTPUT, load_file_or_folder, write_output
-from reports.analysis.comparison import Incomparable, ReportDifference, compare_reports
+from reports.analysis.comparison import FailOn, Incomparable, ReportDifference, compare_reports
 from reports.results import Report
 from reports.views import comparison_json, comparison_markdown, comparison_terminal
 
@@ -34,12 +34,20 @@ DIFFERENCE_TEXT_WIDTH = 160
     help="Text for the terminal, a Markdown summary for a pull request, or all changes as JSON.",
 )
 @click.option(
+    "--fail-on",
+    type=click.Choice([*map(str, FailOn)]),
+    default=str(FailOn.ANY),
+    show_default=True,
+    help="Changes that give exit status 1. regression: a worse status, or a missing result. value: also another value"
+    " or answer. any: also an improvement, or another case with the same id.",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     metavar="FILE",
     help="Output file. [default: standard output]",
 )
-def diff(old: Path, new: Path, output_format: str, out: Path | None) -> None:
+def diff(old: Path, new: Path, output_format: str, fail_on: str, out: Path | None) -> None:
     """Compare two results files, or two folders of them.
 
     For example, results from before and after an upgrade can be compared. Folders are compared backend by backend. The
@@ -47,14 +55,15 @@ def diff(old: Path, new: Path, output_format: str, out: Path | None) -> None:
     and new results, and differences in versions and environment. A folder may be the --out folder of `conformance run`.
     The two runs of a backend may have different labels.
 
-    Exit status: 0 nothing changed, although there may be new results; 1 a status, value, answer or case changed, or
-    a result is missing; 2 wrong usage, or nothing can be compared; 3 a run is incomplete or has no results.
+    Exit status: 0 no change of --fail-on, although there may be other changes and new results; 1 a change of
+    --fail-on; 2 wrong usage, or nothing can be compared; 3 a run is incomplete or has no results.
 
     Example: conformance diff build/before build/conformance --format markdown --out diff.md
     """
-    found = compare_paths(old, load_file_or_folder(new))
-    _write_difference(found, output_format, None if str(out) == STANDARD_OUTPUT else out)
-    sys.exit(INCOMPLETE_EXIT_STATUS if found.problems else CHANGED_EXIT_STATUS if found.is_significant else 0)
+    found, limit = compare_paths(old, load_file_or_folder(new)), FailOn(fail_on)
+    _write_difference(found, limit, output_format, None if str(out) == STANDARD_OUTPUT else out)
+    failed = bool(found.failing_changes(limit))
+    sys.exit(INCOMPLETE_EXIT_STATUS if found.problems else CHANGED_EXIT_STATUS if failed else 0)
 
 
 def compare_paths(old: Path, new: Report) -> ReportDifference:
@@ -65,22 +74,22 @@ def compare_paths(old: Path, new: Report) -> ReportDifference:
         raise ConformanceError(str(error)) from None
 
 
-def _write_difference(found: ReportDifference, output_format: str, out: Path | None) -> None:
+def _write_difference(found: ReportDifference, fail_on: FailOn, output_format: str, out: Path | None) -> None:
     if out is None and output_format == "terminal":
-        output_console().print(comparison_terminal.render_difference_terminal(found), soft_wrap=True)
-    elif write_output(out or Path(STANDARD_OUTPUT), RENDERERS[output_format](found)):
+        output_console().print(comparison_terminal.render_difference_terminal(found, fail_on), soft_wrap=True)
+    elif write_output(out or Path(STANDARD_OUTPUT), RENDERERS[output_format](found, fail_on)):
         click.echo(f"difference: {out}")
 
 
-def _render_text(found: ReportDifference) -> str:
+def _render_text(found: ReportDifference, fail_on: FailOn) -> str:
     # Without colors, which are escape codes in a file.
     console = Console(file=StringIO(), width=DIFFERENCE_TEXT_WIDTH, color_system=None, force_terminal=False)
     with console.capture() as captured:
-        console.print(comparison_terminal.render_difference_terminal(found), soft_wrap=True)
+        console.print(comparison_terminal.render_difference_terminal(found, fail_on), soft_wrap=True)
     return captured.get()
 
 
-RENDERERS: dict[str, Callable[[ReportDifference], str]] = {
+RENDERERS: dict[str, Callable[[ReportDifference, FailOn], str]] = {
     "terminal": _render_text,
     "markdown": comparison_markdown.render_difference_markdown,
     "json": comparison_json.render_difference_json,

@@ -18,6 +18,7 @@ from reports.results.vocabulary import Level
 
 @click.command("surfaces")
 @OPERATOR_OPTION
+@click.option("--backend", "names", multiple=True, metavar="NAME", help="Only surfaces of this backend. Repeatable.")
 @SURFACE_GLOB_OPTION
 @click.option(
     "--format",
@@ -29,7 +30,11 @@ from reports.results.vocabulary import Level
 )
 @CASES_OPTION
 def surfaces(
-    operators: tuple[str, ...], surface_globs: tuple[str, ...], output_format: str, paths: tuple[Path, ...]
+    operators: tuple[str, ...],
+    names: tuple[str, ...],
+    surface_globs: tuple[str, ...],
+    output_format: str,
+    paths: tuple[Path, ...],
 ) -> None:
     """Show how each surface supports each operator.
 
@@ -37,9 +42,9 @@ def surfaces(
     supported. The cases whose expected result is a value are translated and counted. Nothing is run, and no framework
     needs to be installed.
 
-    Example: conformance surfaces --operator avg_pool --operator lp_pool --surface 'numpy.*'
+    Example: conformance surfaces --operator avg_pool --operator lp_pool --backend numpy
     """
-    backends = {name: registry.get_backend(name).surfaces for name in registry.backend_names()}
+    backends = {name: registry.get_backend(name).surfaces for name in names or registry.backend_names()}
     chosen = {
         name: [surface for surface in found if matches_any_glob(surface.name, surface_globs or ["*"])]
         for name, found in backends.items()

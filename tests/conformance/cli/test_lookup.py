@@ -37,3 +37,16 @@ def test_unknown_surface_is_an_error_with_a_suggestion():
 def test_globs_select_surfaces_by_name():
     assert {surface.name for _, surface in lookup.find_surfaces(["numpy.l*"])} == {"numpy.loops"}
     assert len(lookup.find_surfaces([])) > 4
+
+
+@pytest.mark.parametrize(
+    ("name", "surface"),
+    [("torch", "torch.nn"), ("tensorflow", "tf.nn"), ("tf", "tf.nn"), ("flax", "flax.linen"), ("torch.compile",) * 2],
+)
+def test_framework_means_its_first_surface(name, surface):
+    assert lookup.find_framework_surface(name).name == surface
+
+
+def test_framework_of_several_backends_is_an_error():
+    with pytest.raises(ConformanceError, match=r"several backends have it, name one of keras-jax\.ops"):
+        lookup.find_framework_surface("keras")

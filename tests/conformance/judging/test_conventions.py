@@ -31,19 +31,6 @@ def said(capsys, *arguments, status=0):
     return captured.out if status == 0 else captured.err
 
 
-@pytest.fixture
-def fake(monkeypatch):
-    """Return a function that replaces the registry by fake surfaces."""
-
-    def install(*surfaces):
-        known = backend(*surfaces)
-        monkeypatch.setattr(registry, "backend_names", lambda: ("fake",))
-        monkeypatch.setattr(registry, "get_backend", lambda *_: known)
-        return known
-
-    return install
-
-
 def run(tmp_path, known, *cases):
     """Run convention cases; return the catalogue file and the results file."""
     catalogue, path = load(tmp_path, *cases, section="questions"), tmp_path / "fake.jsonl"
@@ -76,8 +63,8 @@ def test_filters_that_match_nothing_are_reported(capsys):
     assert "no selected surface answers" in said(capsys, "--question", "nope/*", status=3)
 
 
-def test_results_stand_beside_what_is_declared(tmp_path, capsys, fake):
-    known = fake(
+def test_results_stand_beside_what_is_declared(tmp_path, capsys, fake_registry):
+    known = fake_registry(
         surface("a", WINDOW, declarations=declares("window")),
         surface("b", ONE, declarations=declares("window")),
         surface("c", ONE),

@@ -1,9 +1,17 @@
 """Descriptions of the deviation of a result."""
 
+import ml_dtypes
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from reports.analysis.deviation import deviation_text, failure_reason, unravel_index
+from reports.analysis.deviation import (
+    deviation_text,
+    failure_reason,
+    move_size_text,
+    unit_in_last_place,
+    unravel_index,
+)
 from reports.results import RecordedArray, WorstElementRecord, load_report
 from tests.support import example_results as example
 
@@ -55,3 +63,26 @@ def test_reason_of_a_failure_is_the_deviation_the_message_or_the_reason(case_and
 @pytest.mark.parametrize(("position", "index"), [(0, (0, 0, 0)), (5, (0, 1, 2)), (6, (1, 0, 0)), (11, (1, 1, 2))])
 def test_position_in_row_major_order_becomes_an_index(position, index):
     assert unravel_index(position, (2, 2, 3)) == index
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_unit_in_last_place_is_that_of_numpy(dtype):
+    scalar = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype).type
+    limits = ml_dtypes.finfo(scalar) if dtype == "bfloat16" else np.finfo(scalar)
+    for value in (0.0, float(limits.smallest_subnormal), float(limits.tiny), 0.75, 1.0, 3.0, float(limits.max) / 2):
+        assert unit_in_last_place(value, dtype) == float(np.spacing(scalar(value)))
+
+
+@pytest.mark.parametrize(
+    ("distance", "magnitude", "dtype", "bound", "text"),
+    [
+        (2.0**-22, 1.5, "float32", 2.0**-20, "2 ulp, 25 % of the largest error bound"),
+        (2.0**-22, 1.5, "float32", 0.0, "2 ulp"),
+        (2.0**-22, 1.5, "float32", None, "2 ulp"),
+        (np.inf, np.inf, "float32", 2.0**-20, ""),
+        (0.0, 0.0, "float32", 2.0**-20, ""),  # -0.0 and 0.0
+        (3, 3, "int32", None, ""),
+    ],
+)
+def test_size_of_a_move_is_given_where_it_has_a_meaning(distance, magnitude, dtype, bound, text):
+    assert move_size_text(distance, magnitude, dtype, bound) == text

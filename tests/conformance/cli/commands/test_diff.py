@@ -30,8 +30,43 @@ def test_other_bits_with_the_same_status_are_a_changed_value(diff, status):
         alpha(result(POOL, NN, status=status, digest="00", got=array([5, 7, 13, 15.000001], [1, 1, 2, 2]))),
     )
     assert status_ == 1
-    assert f"  {POOL} on {NN}: 1 of 4 elements, most at [0, 0, 1, 1]: 15 → 15.000001" in out.splitlines()
+    assert f"  {POOL} on {NN}: 1 of 4 elements, most at [0, 0, 1, 1]: 15 → 15.000001 (1.05 ulp)" in out.splitlines()
     assert "1 changed value." in out
+
+
+REGRESSION, MOVED, IMPROVEMENT, GONE = (
+    (alpha(result(POOL, NN)), alpha(differing(POOL, NN, WRONG, WORST))),
+    (alpha(result(POOL, NN)), alpha(result(POOL, NN, digest="00"))),
+    (alpha(differing(POOL, NN, WRONG, WORST)), alpha(result(POOL, NN))),
+    (alpha(result(POOL, NN), result(CONV, NN)), alpha(result(POOL, NN))),
+)
+
+
+@pytest.mark.parametrize(
+    ("runs", "regression", "value", "any_change"),
+    [(REGRESSION, 1, 1, 1), (MOVED, 0, 1, 1), (IMPROVEMENT, 0, 0, 1), (GONE, 1, 1, 1)],
+    ids=["pass to fail", "moved value", "fail to pass", "missing result"],
+)
+def test_exit_status_depends_on_the_changes_that_fail(diff, runs, regression, value, any_change):
+    found = [diff(*runs, "--fail-on", name)[0] for name in ("regression", "value", "any")]
+    assert found == [regression, value, any_change]
+    assert diff(*runs)[0] == any_change
+
+
+def test_changes_that_do_not_fail_are_still_listed(diff):
+    status, out, _ = diff(*IMPROVEMENT, "--fail-on", "regression")
+    assert status == 0
+    assert "✗ fail → ✓ pass  max_pool, alpha: 1 result" in out.splitlines()
+    assert out.splitlines()[-1] == "✓ Something changed; regressions: no"
+    assert diff(*REGRESSION, "--fail-on", "regression")[1].splitlines()[-1] == "✗ Something changed; regressions: 1"
+
+
+def test_moved_value_has_a_size_in_ulp_and_error_bounds(diff):
+    moved = result(POOL, NN, digest="00", got=array([5, 7, 13, 15.00000095367431640625], [1, 1, 2, 2]))
+    old, new = alpha(result(POOL, NN)), alpha(moved)
+    for record in [*old, *new]:
+        record.update({"bound": 2.0**-18} if record["record"] == "case" else {})
+    assert "15 → 15.000000953674316 (1 ulp, 25 % of the largest error bound)" in diff(old, new)[1]
 
 
 def test_changed_answer_is_listed_once_although_the_output_changed_too(diff):

@@ -18,3 +18,12 @@ def test_glob_that_matches_no_surface_is_an_error_of_one_line(conformance):
     status, out, errors = conformance("surfaces", "--surface", "numpy.loop")
     assert (status, out, len(errors)) == (3, "", 1)
     assert errors[0] == "conformance: no surface is selected"
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_backend_selects_its_surfaces(conformance):
+    only = ("surfaces", "--operator", "avg_pool")
+    assert conformance(*only, "--backend", "numpy") == conformance(*only, "--surface", "numpy.*")
+    status, out, errors = conformance(*only, "--backend", "nunpy")
+    assert (status, out, len(errors)) == (2, "", 1)
+    assert "nunpy" in errors[0]

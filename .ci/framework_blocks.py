@@ -1,0 +1,37 @@
+"""Run the documentation's code blocks that need a backend: `framework_blocks.py BACKEND`, in its environment.
+
+The blocks have the comment `<!-- not run: needs BACKEND -->`. Each must exit with 0 and print the text block below it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.support.documentation_blocks import NEEDS_BACKEND, PAGES, blocks, matches, run  # noqa: E402
+
+
+def main(backend: str) -> str:
+    """Run all blocks of a backend; return the problems, one per block."""
+    found = [block for page in PAGES for block in blocks(page) if block.why_not == NEEDS_BACKEND + backend]
+    problems = []
+    for block in found:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                printed = run(Path(folder), block.language, block.text, errors=subprocess.DEVNULL)
+            except AssertionError as error:
+                problems.append(f"{block.place} fails\n{error}")
+                continue
+            if block.output is not None and not matches(printed, block.output):
+                problems.append(f"{block.place} prints\n{printed}")
+    print(f"{len(found) - len(problems)} of {len(found)} blocks that need {backend} print what the page says")
+    return "\n".join(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]) or 0)
