@@ -57,10 +57,10 @@ def compare(
 ) -> None:
     """Show where surfaces differ from each other.
 
-    Use it, for example, before a model is ported from one surface to another. The comparison lists the conventions with different answers, the known deviations that only some of the surfaces
-    have, and the operators that are written differently. The answers are those that the adapters declare. SURFACE is
-    the name of a surface, or of a framework, which means its first surface. Nothing is run, and no framework needs to
-    be installed.
+    Use it, for example, before a model is ported from one surface to another. The comparison lists the conventions with
+    different answers, the known deviations that only some of the surfaces have, and the operators that are written
+    differently. The answers are those that the adapters declare. SURFACE is the name of a surface, or of a framework,
+    which means its first surface. Nothing is run, and no framework needs to be installed.
 
     Example: conformance compare torch.nn flax.linen --operator avg_pool
     """
