@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +23,8 @@ MAX_RELU_WINDOW_CELLS = 100
 """Maximum number of window cells for max pooling from convolutions and ReLU. The kernels grow with its square."""
 
 
+# A case is translated for one surface after the other, and its steps cache their windows.
+@lru_cache(maxsize=4)
 def plan_steps(case: Case) -> tuple[Step, ...]:
     """Return the steps of a case. Raises ValueError for invalid parameters."""
     first = case_step(case)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -94,7 +95,7 @@ class Step:
         equal = all(before == after for before, after in self.padding)
         return tuple(before for before, _ in self.padding) if equal else None
 
-    @property
+    @cached_property
     def windows(self) -> Windows:
         """The positions of the windows."""
         rounding = self.parameters.get("rounding", Rounding.FLOOR)

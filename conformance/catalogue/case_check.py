@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
 
 from conformance import CatalogueError
 from conformance.adapters import registry
@@ -25,6 +26,8 @@ from conformance.catalogue.value_range import out_of_range
 from conformance.judging.expected import Expected, compute_expected
 from conformance.translation.lowering import translate
 
+MAX_COMPILED_TEXTS = 1 << 16
+"""Number of program texts whose syntax check is cached in a process."""
 MAX_PRINTED_DIGITS = 900
 """Decimal digits for comparing printed numbers; a float64 has up to about 770 significant digits."""
 
@@ -173,12 +176,21 @@ def _program_problems(case: Case) -> Iterator[str]:
     for name in registry.backend_names():
         for surface in registry.get_backend(name).surfaces:
             program = translate(case, surface)
-            if isinstance(program, Program):
-                try:
-                    # compile() to bytecode takes half as long as building the syntax tree with ast.parse.
-                    compile(program.text, program.surface, "exec", dont_inherit=True)
-                except SyntaxError as error:
-                    yield f"the program for {surface.name} is not Python: {error}"
+            error = syntax_error(program.text) if isinstance(program, Program) else None
+            if error is not None:
+                yield f"the program for {surface.name} is not Python: {error}"
+
+
+# Cases that differ only in their inputs have equal programs.
+@lru_cache(maxsize=MAX_COMPILED_TEXTS)
+def syntax_error(text: str) -> str | None:
+    """Return the message of the syntax error in a program, None if there is none."""
+    try:
+        # compile() to bytecode takes half as long as building the syntax tree with ast.parse.
+        compile(text, "<program>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return str(error)
+    return None
 
 
 def _missing_combinations(rows: SweepRows) -> Iterator[str]:

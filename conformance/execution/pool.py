@@ -12,8 +12,10 @@ from conformance.execution.job import Job
 from conformance.execution.worker_process import Worker
 from conformance.judging.verdict import ProgramOutcome
 
-PROGRAMS_PER_WORKER = 2000
+PROGRAMS_PER_WORKER = 500
 """Number of programs that justify the start of one more worker."""
+SLOW_PROGRAM_WEIGHT = 20
+"""Number of programs as which a program of a slow surface counts, because it takes a second to compile."""
 MAX_BUFFERED_OUTCOMES, MAX_BUFFERED_BYTES = 512, 64 << 20
 """Limits of the outcomes of a worker that are buffered until an earlier outcome of another worker: count and bytes."""
 OVERDUE_CHECK_SECONDS = 0.1
@@ -22,9 +24,9 @@ NO_MORE_OUTCOMES = object()
 """Sentinel: a worker has returned all its outcomes. None means that its next outcome is not available yet."""
 
 
-def worker_count(programs: int, cores: int) -> int:
-    """Return the number of workers for a number of programs, at most one per core."""
-    return max(1, min(cores, 1 + programs // PROGRAMS_PER_WORKER))
+def worker_count(programs: int, slow_programs: int, cores: int) -> int:
+    """Return the number of workers for a number of programs and those of slow surfaces, at most one per core."""
+    return max(1, min(cores, 1 + (programs + SLOW_PROGRAM_WEIGHT * slow_programs) // PROGRAMS_PER_WORKER))
 
 
 class WorkerPool:

@@ -167,13 +167,14 @@ class Run:
             tasks = list(self.tasks())
             if self.program_cache:
                 self.program_cache.save()
-            programs = sum(isinstance(task.program, Program) for task in tasks)
+            programs = [task for task in tasks if isinstance(task.program, Program)]
             # A shard without programs is complete; the other shards may have some.
             if not programs and self.selection.shard is None:
                 raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
             for task in tasks[:PRELOADED_TASKS]:  # the first worker still imports the framework
                 self.expected(task.case)
-            jobs = self.options.jobs or worker_count(programs, os.cpu_count() or 1)
+            slow = sum(bool(task.surface.slow_tag) for task in programs)
+            jobs = self.options.jobs or worker_count(len(programs) - slow, slow, os.cpu_count() or 1)
             self.pool = WorkerPool([first, *(self.new_worker(log=log) for _ in range(jobs - 1))])
             self.pool.start()
         except WorkerFailed as error:

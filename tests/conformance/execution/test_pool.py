@@ -81,9 +81,10 @@ def test_pool_that_cannot_start_does_not_wait_for_its_other_workers(order):
 
 
 def test_worker_count_depends_on_programs_and_cores():
-    assert [worker_count(programs, 2) for programs in (1, 1999, 2000, 10_000)] == [1, 1, 2, 2]
-    assert worker_count(10_000, 4) == 4
-    assert worker_count(10_000, 64) == 6
+    assert [worker_count(programs, 0, 2) for programs in (1, 499, 500, 10_000)] == [1, 1, 2, 2]
+    assert worker_count(2500, 0, 4) == 4
+    assert worker_count(2500, 0, 64) == 6
+    assert [worker_count(0, slow, 64) for slow in (24, 25, 50)] == [1, 2, 3]
 
 
 def test_standby_process_replaces_one_that_is_known_to_crash(monkeypatch):
