@@ -8,15 +8,17 @@ from dataclasses import dataclass
 
 from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, Candidate
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
-from conformance.exploration.oracles import FATAL_SYMPTOMS, evaluate, fatal_symptom
+from conformance.exploration.oracles import evaluate
 from conformance.exploration.shrinking import SHRINK_BATCH_SIZE, shrink
 from conformance.exploration.space import OperatorSpace, is_affordable
+from conformance.exploration.symptoms import Symptom
+from reports.results.vocabulary import Outcome, Word
 
 MAX_SHRINK_EVALUATIONS = 4000
 """Maximum number of candidates evaluated to shrink one."""
 MAX_CONFIRMATIONS = 5
 """Maximum number of repeated runs of the smallest candidate, to confirm that it differs."""
-MAX_FATAL_EVALUATIONS: dict[str, int] = dict(zip(FATAL_SYMPTOMS, (60, 20), strict=True))
+MAX_FATAL_EVALUATIONS: dict[Word | None, int] = {Outcome.CRASHED: 60, Outcome.TIMED_OUT: 20}
 """Maximum number of crashes and of hangs while shrinking. The limits are low: a crash costs a start of the framework, a
 hang the time limit of the case."""
 
@@ -27,7 +29,7 @@ class Suspect:
 
     candidate: Candidate
     surface: str
-    symptom: str
+    symptom: Symptom
     number: int
 
 
@@ -53,7 +55,7 @@ def shrink_suspect(
     """
     surface, symptom = suspect.surface, suspect.symptom
     differs = _DiffersOnSurface(evaluator, surface, symptom)
-    smallest = shrink(suspect.candidate, differs, 1 if fatal_symptom(symptom) else SHRINK_BATCH_SIZE)
+    smallest = shrink(suspect.candidate, differs, 1 if symptom.is_fatal else SHRINK_BATCH_SIZE)
     confirmed = _confirm(evaluator, suspect, smallest)
     if smallest.case.id in known:
         return ShrunkSuspect(smallest, confirmed.surface_results)
@@ -65,21 +67,20 @@ def _confirm(evaluator: LocalEvaluator, suspect: Suspect, smallest: Candidate) -
     """Evaluate the smallest candidate on all surfaces, again until the symptom shows."""
     for _ in range(MAX_CONFIRMATIONS):
         (result,) = evaluate(evaluator, suspect.symptom, [smallest])
-        on_surface = result.result_on(suspect.surface)
-        if on_surface and on_surface.is_new and on_surface.symptom == suspect.symptom:
+        if result.shows(suspect.surface, suspect.symptom):
             break
     return result
 
 
-def max_differing(symptom: str) -> int:
+def max_differing(symptom: Symptom) -> int:
     """Return the maximum number of differing candidates while shrinking; twice the maximum number of neighbours."""
-    return MAX_FATAL_EVALUATIONS.get(fatal_symptom(symptom), MAX_SHRINK_EVALUATIONS)
+    return MAX_FATAL_EVALUATIONS.get(symptom.failure, MAX_SHRINK_EVALUATIONS)
 
 
 class _DiffersOnSurface:
     """Check whether candidates show a symptom on a surface; always False once the evaluation limits are reached."""
 
-    def __init__(self, evaluator: LocalEvaluator, surface: str, symptom: str) -> None:
+    def __init__(self, evaluator: LocalEvaluator, surface: str, symptom: Symptom) -> None:
         self.evaluator, self.surface, self.symptom = evaluator, surface, symptom
         self.evaluations_left, self.differing_count = MAX_SHRINK_EVALUATIONS, 0
 
@@ -88,8 +89,7 @@ class _DiffersOnSurface:
         evaluated = candidates[:within_limit]
         self.evaluations_left -= len(evaluated)
         results = evaluate(self.evaluator, self.symptom, evaluated, [self.surface]) if evaluated else []
-        on_surface = [result.result_on(self.surface) for result in results]
-        differ = [bool(one and one.is_new and one.symptom == self.symptom) for one in on_surface]
+        differ = [result.shows(self.surface, self.symptom) for result in results]
         self.differing_count += sum(differ)
         return differ + [False] * (len(candidates) - len(evaluated))
 

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.coverage import Coverage, OperatorScheduler
-from conformance.exploration.cross_surface import SURFACES_PREFIX
 from conformance.exploration.evaluation import CandidateResult, Evaluator, SurfaceResult
 from conformance.exploration.findings import ExplorationFinding, FindingCollector
-from conformance.exploration.metamorphic import RELATION_PREFIX
 from conformance.exploration.oracles import OracleRequest, evaluate_all
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
+from conformance.exploration.symptoms import RELATIONS, SURFACES
 
 CANDIDATES_PER_GENERATION = 1000
 """Number of candidates in one generation."""
@@ -88,7 +87,7 @@ class Explorer:
             results = self._evaluate([OracleRequest(candidate) for candidate in self.draw_generation(size)])
             # A violated relation adds nothing if the candidate already differs from the reference.
             agreeing = [one.candidate for one in results if not any(item.symptom for item in one.surface_results)]
-            metamorphic = self._evaluate([OracleRequest(*pair) for pair in self.metamorphic_candidates(agreeing)])
+            metamorphic = self._evaluate(self.metamorphic_requests(agreeing))
             new_findings = self.findings.add([*results, *metamorphic], self.counts.cases)
             self.record_results(results)
             self.counts.seconds = time.monotonic() - start
@@ -110,19 +109,18 @@ class Explorer:
             operator = self._scheduler.next() if self.guided else self._operators[number % len(self._operators)]
             yield self._draw_candidate(operator, Rng(self.seed, operator, number))
 
-    def metamorphic_candidates(self, candidates: Sequence[Candidate]) -> list[tuple[Candidate, str]]:
-        """Return pairs of a candidate and the oracle that checks it.
+    def metamorphic_requests(self, candidates: Sequence[Candidate]) -> list[OracleRequest]:
+        """Return requests to check some of the candidates, and as many large ones, with metamorphic relations.
 
-        These are some of the given candidates and as many large ones. Large ones take the reference too long, so their
-        surfaces are compared with each other as well.
+        Large ones take the reference too long, so their surfaces are compared with each other as well.
         """
         sample = list(candidates[::METAMORPHIC_INTERVAL])
         rng = Rng(self.seed, "laws", self.counts.cases)
         draws = (self.spaces[rng.choice(list(self.spaces))].draw_large(rng) for _ in sample)
         large = [candidate for candidate in draws if candidate]
         return [
-            *((candidate, RELATION_PREFIX) for candidate in sample + large),
-            *((candidate, SURFACES_PREFIX) for candidate in large),
+            *(OracleRequest(candidate, RELATIONS) for candidate in sample + large),
+            *(OracleRequest(candidate, SURFACES) for candidate in large),
         ]
 
     def _draw_candidate(self, operator: str, rng: Rng) -> Candidate:

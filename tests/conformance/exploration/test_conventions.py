@@ -13,6 +13,7 @@ from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import CONVENTION_DOMAINS, conventions_of
 from conformance.exploration.conventions import reference_answers, unsupported_by_oracle
 from conformance.exploration.evaluation import LocalEvaluator
+from conformance.exploration.reference_oracle import ReferenceOracle
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace, is_affordable
 from conformance.judging.ledger import Ledger
@@ -160,6 +161,6 @@ def test_ties_are_a_difference_only_if_the_surface_declares_the_answer_of_the_re
         declares = {**surface.declarations, TIE: Declaration(answer)}
         evaluator.backend = replace(evaluator.backend, surfaces=(replace(surface, declarations=declares),))
         with evaluator:
-            (result,) = evaluator.evaluate([TIED])
+            (result,) = evaluator.evaluate(ReferenceOracle(), [TIED])
         statuses[answer] = result.surface_results[0].status
     assert statuses == {"first": "fail", "last": "unsupported"}

@@ -13,6 +13,7 @@ from conformance.catalogue import loading
 from conformance.execution.worker_process import Worker
 from conformance.exploration.evaluation import LocalEvaluator
 from conformance.exploration.oracles import evaluate
+from conformance.exploration.reference_oracle import ReferenceOracle
 from conformance.exploration.rng import Rng
 from conformance.exploration.shrinking import shrink
 from conformance.exploration.space import OperatorSpace
@@ -72,8 +73,8 @@ def test_a_crash_is_not_repeated_while_shrinking(sweeps, monkeypatch):
     space = OperatorSpace.from_sweeps("conv", sweeps)
     drawn = [space.draw(Rng("crash", number)) for number in range(150)]
     with evaluator_of("crash-of-two-channels-for-one") as evaluator:
-        results = (one for one in evaluator.evaluate(drawn) if one.surface_results)
-        first = next(one.candidate for one in results if one.surface_results[0].symptom.startswith("crashed"))
+        results = (one for one in evaluator.evaluate(ReferenceOracle(), drawn) if one.surface_results)
+        first = next(one.candidate for one in results if one.surface_results[0].status == "crashed")
         monkeypatch.setattr(Worker, "_run_in_new_process", run_again)
         (once,) = evaluate(evaluator, "crashed: signal", [first])
         assert once.surface_results[0].status == "crashed"
