@@ -36,9 +36,9 @@ from conformance.catalogue import loading
 from conformance.execution.job import Limits
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.diagnosis import MAX_SHRINK_EVALUATIONS, max_differing
-from conformance.exploration.evaluation import CandidateResult, LocalEvaluator
+from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, make_requests
 from conformance.exploration.explorer import CANDIDATES_PER_GENERATION, Explorer
-from conformance.exploration.reference_oracle import ReferenceOracle
+from conformance.exploration.oracles import ReferenceOracle
 from conformance.exploration.shrinking import SHRINK_BATCH_SIZE, shrink
 from conformance.exploration.space import OperatorSpace
 from conformance.judging.ledger import Ledger
@@ -155,7 +155,7 @@ class Search:
         for number, candidate in enumerate(self.explorer.draw_generation(size), self.explorer.counts.cases + 1):
             surfaces = [name for name in self.surfaces(candidate.operator) if differs(name, candidate)]
             results += (
-                self.evaluator.evaluate(ReferenceOracle(), [candidate], surfaces)
+                self.evaluator.evaluate(make_requests(ReferenceOracle(), [candidate]), surfaces)
                 if surfaces
                 else [CandidateResult(candidate)]
             )
@@ -174,7 +174,9 @@ class Search:
             limit = evaluations_left if differing_count < max_differing(symptom) else 0
             evaluated = [one for one in candidates if differs(surface, one)][:limit]
             evaluations_left -= len(evaluated)
-            results = self.evaluator.evaluate(ReferenceOracle(), evaluated, [surface]) if evaluated else []
+            results = (
+                self.evaluator.evaluate(make_requests(ReferenceOracle(), evaluated), [surface]) if evaluated else []
+            )
             by_id = {id(result.candidate): result for result in results}
             shown = [id(one) in by_id and by_id[id(one)].shows(surface, symptom) for one in candidates]
             differing_count += sum(shown)

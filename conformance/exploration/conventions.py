@@ -34,6 +34,7 @@ def make_checkable_task(run: Run, candidate: Candidate, surface: Surface) -> Tas
     It has no program if the surface may follow another answer to a convention.
     """
     task = run.make_task(candidate.case, surface)
+    # Some answers are declared for processors with certain instructions only.
     on_processor = surface.for_processor(run.pool.environment["cpu"])
     unsupported = unsupported_by_oracle(
         candidate, on_processor, task.program, lambda case: bool(run.judge.ledger_entry(replace(task, case=case)))

@@ -25,15 +25,17 @@ from conformance.cases.steps import case_step
 from conformance.execution.run import Run
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.conventions import make_checkable_task
-from conformance.exploration.evaluation import Call, CallOutcome, InputArrays, SurfaceResult
-from conformance.exploration.relations import equal_arrays
-from conformance.exploration.symptoms import SURFACES, Symptom
+from conformance.exploration.evaluation import Call, SurfaceResult
+from conformance.exploration.relations import InputArrays, equal_arrays
+from conformance.exploration.symptoms import SURFACES, Symptom, fatal_symptom
+from conformance.judging.verdict import ProgramOutcome
 from reference import Exact, NoBound
-from reports.results.vocabulary import DifferenceKind, Status
+from reports.results.vocabulary import DifferenceKind, Outcome, Status
 
 WEIGHT_INPUTS = frozenset({"kernel", "bias"})
 
 
+@dataclass(frozen=True)
 class SurfacesOracle:
     """Compares the results of the surfaces of a backend with each other."""
 
@@ -56,16 +58,16 @@ class SurfacesCheck:
     candidate: Candidate
     calls: Sequence[Call]
 
-    def judge(self, outcomes: Sequence[CallOutcome]) -> Iterator[SurfaceResult]:
+    def judge(self, outcomes: Sequence[ProgramOutcome]) -> Iterator[SurfaceResult]:
         """Yield the results: first crashes and hangs, then comparisons of the returned arrays."""
         tasks = {call.task.surface.name: call.task for call in self.calls}
-        by_surface = dict(zip(tasks, outcomes, strict=True))
+        outputs: dict[str, Array] = {}
         hows = {name: task.program.how for name, task in tasks.items() if isinstance(task.program, Program)}
-        for name, one in by_surface.items():
-            if one.failure:
-                status, message = Status(one.outcome.kind), one.outcome.message
-                yield SurfaceResult(name, status, one.failure, hows[name], str(SURFACES), message, SURFACES)
-        outputs = {name: one.output for name, one in by_surface.items() if one.output is not None}
+        for name, one in zip(tasks, outcomes, strict=True):
+            if symptom := fatal_symptom(one):
+                yield SurfaceResult(name, Status(one.kind), symptom, hows[name], str(SURFACES), one.message, SURFACES)
+            elif one.kind == Outcome.RETURNED and len(one.arrays) == 1:
+                outputs[name] = one.arrays[0]
         limit = max_distance(self.candidate, self.calls[0].inputs) if len(outputs) > 1 else None
         for name, difference in find_outliers(outputs, limit).items():
             if difference:
@@ -95,6 +97,7 @@ def find_outliers(outputs: InputArrays, limit: float | None) -> dict[str, Surfac
     differences = {
         (one, other): _difference_between(outputs, one, other, limit) for one in outputs for other in outputs
     }
+    # "Within the limit" is not transitive, so surfaces are not grouped: each counts those that agree with it.
     agreeing = {one: sum(differences[one, other] is None for other in outputs) for one in outputs}
     majority = [one for one in outputs if agreeing[one] == max(agreeing.values())]
     return {one: next(filter(None, (differences[one, other] for other in majority)), None) for one in outputs}
@@ -165,12 +168,14 @@ def _sum_size(candidate: Candidate, inputs: InputArrays) -> tuple[int, float]:
         factors = math.prod(largest[name] for name in largest if name not in {"bias", output})
         return terms + 1, terms * factors + largest.get("bias", 0.0)
     step = case_step(candidate.case)
+    # Without a window (global pooling, bins) an output may read all cells of a plane.
     cells = math.prod(step.window) if step.window else math.prod(step.shape[2:])
     if OPERATORS[candidate.operator].is_gradient:
         outputs = inputs["grad"].size // max(math.prod(inputs["grad"].shape[:2]), 1)
         terms = min(cells, outputs) if step.window else outputs
         return terms, terms * largest["grad"]
     divisor = candidate.levels.get("divisor")
+    # A mean is at most the largest value. With an explicit divisor it is a sum of up to all cells of a window.
     return cells, largest["x"] if divisor is None else cells * largest["x"] / divisor
 
 

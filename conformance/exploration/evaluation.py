@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from conformance import IncompleteRun
 from conformance.adapters.api.surface import Backend, Program
-from conformance.cases.arrays import Array
 from conformance.cases.steps import case_step
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.job import Job, Limits, WorkerFailed
@@ -22,7 +21,8 @@ from conformance.execution.selection import Selection
 from conformance.execution.task import FATAL_OUTCOMES, Task
 from conformance.execution.worker_process import Worker
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.symptoms import REFERENCE, OracleName, Symptom, fatal_symptom
+from conformance.exploration.relations import InputArrays
+from conformance.exploration.symptoms import REFERENCE, OracleName, Symptom
 from conformance.judging.ledger import Ledger
 from conformance.judging.verdict import ProgramOutcome
 from reports.results.vocabulary import Level, Outcome, Status
@@ -31,8 +31,6 @@ NEW_STATUSES = frozenset({Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.
 """Statuses of differences without a ledger entry. The statuses known and stale are only counted."""
 MAX_SECONDS_PER_CELL = 5e-3
 """Time in seconds allowed per input or output cell. Frameworks that loop over cells in Python are this slow."""
-
-InputArrays = Mapping[str, Array]
 
 
 @dataclass(frozen=True)
@@ -82,20 +80,6 @@ class Call:
     inputs: InputArrays
 
 
-@dataclass(frozen=True)
-class CallOutcome:
-    """The outcome of a call; failure: the symptom of a crash or a hang, None for other outcomes."""
-
-    outcome: ProgramOutcome
-    failure: Symptom | None = None
-
-    @property
-    def output(self) -> Array | None:
-        """The returned array; None if the call returned none or several."""
-        returned = self.outcome.kind == Outcome.RETURNED and len(self.outcome.arrays) == 1
-        return self.outcome.arrays[0] if returned else None
-
-
 class Check(Protocol):
     """Calls whose outcomes are judged together."""
 
@@ -103,12 +87,12 @@ class Check(Protocol):
     def calls(self) -> Sequence[Call]:
         """The programs to run; empty if the result is known without running one."""
 
-    def judge(self, outcomes: Sequence[CallOutcome]) -> Iterable[SurfaceResult]:
-        """Return the results; outcomes: one for each call."""
+    def judge(self, outcomes: Sequence[ProgramOutcome]) -> Iterable[SurfaceResult]:
+        """Return the results; outcomes: one for each call. Only a crash or a hang has a `fatal_symptom`."""
 
 
 class Oracle(Protocol):
-    """Something that results are compared with.
+    """The results with which those of a candidate are compared.
 
     needs_all_surfaces: whether it cannot check one surface alone.
     """
@@ -120,6 +104,19 @@ class Oracle(Protocol):
 
         fatal: the expected symptom is a crash or a hang, so a check may need no expected result.
         """
+
+
+@dataclass(frozen=True)
+class OracleRequest:
+    """A candidate and the oracle to check it with."""
+
+    candidate: Candidate
+    oracle: Oracle
+
+
+def make_requests(oracle: Oracle, candidates: Iterable[Candidate]) -> list[OracleRequest]:
+    """Return requests to check candidates with an oracle."""
+    return [OracleRequest(candidate, oracle) for candidate in candidates]
 
 
 T = TypeVar("T")
@@ -200,52 +197,51 @@ class LocalEvaluator:
             raise IncompleteRun(f"backend {self.backend.name}: {error}") from None
 
     def evaluate(
-        self, oracle: Oracle, candidates: Sequence[Candidate], surfaces: Sequence[str] = (), *, fatal: bool = False
+        self, requests: Sequence[OracleRequest], surfaces: Sequence[str] = (), *, fatal: bool = False
     ) -> list[CandidateResult]:
-        """Return the results of candidates, in order, on all surfaces or on the named ones.
+        """Return the result of each request, in order, on all surfaces or on the named ones.
 
-        surfaces: ignored by an oracle that needs all surfaces.
+        surfaces: ignored if an oracle needs all surfaces.
         fatal: the expected symptom is a crash or a hang. A failed program is not run again (see Job.expect_failure).
         """
-        run = self._make_run(() if oracle.needs_all_surfaces else surfaces)
+        run = self._make_run(() if any(one.oracle.needs_all_surfaces for one in requests) else surfaces)
         # The pool takes jobs from `ahead` while `behind` waits for outcomes. The inputs in memory are therefore those
         # of a few candidates, and checks are made while the workers are busy.
-        ahead, behind = itertools.tee((one, oracle.checks(run, one, fatal=fatal)) for one in candidates)
+        ahead, behind = itertools.tee((one, one.oracle.checks(run, one.candidate, fatal=fatal)) for one in requests)
         calls = (call for _, checks in ahead for check in checks for call in check.calls)
         outcomes = self._outcomes(_make_job(run, call, fatal=fatal) for call in calls)
         return [
             CandidateResult(
-                candidate,
+                one.candidate,
                 tuple(
                     result
                     for check in checks
-                    for result in check.judge([self._call_outcome(candidate, next(outcomes)) for _ in check.calls])
+                    for result in check.judge(
+                        [self._without_slowness(one.candidate, next(outcomes)) for _ in check.calls]
+                    )
                 ),
             )
-            for candidate, checks in behind
+            for one, checks in behind
         ]
 
     def _make_run(self, surfaces: Sequence[str]) -> Run:
         """Return a run without cases. It translates cases and judges outcomes of the running workers."""
         options = RunOptions(Selection(Level.EXHAUSTIVE, tuple(surfaces)))
         run = Run(self.backend, Catalogue(()), self.ledger, options, python=self.python)
-        run.pool = self.pool
+        run.pool = self.pool  # the worker that the run created itself was never started
         return run
 
     def _outcomes(self, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
         with self._as_incomplete_run():
             yield from self.pool.outcomes(jobs)
 
-    def _call_outcome(self, candidate: Candidate, outcome: ProgramOutcome) -> CallOutcome:
-        """Recognise a crash or a hang.
-
-        A program with very many cells that exceeds the time limit is slow. It counts as unsupported, not as a hang.
-        """
+    def _without_slowness(self, candidate: Candidate, outcome: ProgramOutcome) -> ProgramOutcome:
+        """Return an outcome, unsupported instead of a hang if a program with very many cells exceeds the time limit."""
         step, limit = case_step(candidate.case), self.limits.case_seconds
         slow = max(math.prod(step.output), math.prod(step.shape)) * MAX_SECONDS_PER_CELL > limit
         if outcome.kind == Outcome.TIMED_OUT and slow:
-            outcome = ProgramOutcome(Outcome.UNSUPPORTED, message=f"takes more than {limit:g} seconds")
-        return CallOutcome(outcome, fatal_symptom(outcome) if outcome.kind in FATAL_OUTCOMES else None)
+            return ProgramOutcome(Outcome.UNSUPPORTED, message=f"takes more than {limit:g} seconds")
+        return outcome
 
 
 def _make_job(run: Run, call: Call, *, fatal: bool) -> Job:

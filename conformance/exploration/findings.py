@@ -179,7 +179,7 @@ class FindingCollector:
                     if not remaining or sum(surface in one.surfaces for one in similar) >= MAX_FINDINGS_PER_SYMPTOM:
                         self.uncounted += len(waiting)
                         break
-                    remaining -= 1
+                    remaining -= 1  # also for a suspect without a finding, so that flaky results end too
                     one = waiting.pop(0)
                     yield Suspect(one.candidate, surface, symptom, one.number)
 

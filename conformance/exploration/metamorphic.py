@@ -5,18 +5,19 @@ They need no reference, so they are also checked on cases that would take the re
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from conformance.adapters.api.surface import Program, Surface
 from conformance.execution.run import Run
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import conventions_of
-from conformance.exploration.evaluation import Call, CallOutcome, SurfaceResult
+from conformance.exploration.evaluation import Call, SurfaceResult
 from conformance.exploration.relations import RELATIONS, MetamorphicRelation, RelatedCall
-from conformance.exploration.symptoms import OracleName, Symptom
+from conformance.exploration.symptoms import OracleName, Symptom, fatal_symptom
+from conformance.judging.verdict import ProgramOutcome
 from reports.results.exploration import OracleKind
-from reports.results.vocabulary import Status
+from reports.results.vocabulary import Outcome, Status
 
 
 @dataclass(frozen=True)
@@ -52,24 +53,20 @@ class RelationCheck:
     surface: str
     calls: Sequence[Call]
 
-    def judge(self, outcomes: Sequence[CallOutcome]) -> Iterator[SurfaceResult]:
-        """Yield one result: the first crash or hang, or whether the outputs satisfy the relation."""
-        yield self._result(outcomes)
-
-    def _result(self, outcomes: Sequence[CallOutcome]) -> SurfaceResult:
+    def judge(self, outcomes: Sequence[ProgramOutcome]) -> Sequence[SurfaceResult]:
+        """Return one result: the first crash or hang, or whether the outputs satisfy the relation."""
         oracle = OracleName(OracleKind.RELATION, self.relation.name)
         for number, one in enumerate(outcomes):
-            if one.failure:
+            if symptom := fatal_symptom(one):
                 # If a related call crashes, the symptom names the relation: the candidate itself may be correct.
-                symptom = replace(one.failure, oracle=oracle) if number else one.failure
-                status, message = Status(one.outcome.kind), one.outcome.message
-                return SurfaceResult(self.surface, status, symptom, message=message, oracle=oracle)
-        outputs = [one.output for one in outcomes if one.output is not None]
+                symptom = replace(symptom, oracle=oracle) if number else symptom
+                return [SurfaceResult(self.surface, Status(one.kind), symptom, message=one.message, oracle=oracle)]
+        outputs = [one.arrays[0] for one in outcomes if one.kind == Outcome.RETURNED and len(one.arrays) == 1]
         if len(outputs) < len(outcomes):
-            return SurfaceResult(self.surface, Status.UNSUPPORTED, oracle=oracle)
+            return [SurfaceResult(self.surface, Status.UNSUPPORTED, oracle=oracle)]
         if self.relation.is_satisfied(self.candidate, self.calls[0].inputs, outputs):
-            return SurfaceResult(self.surface, Status.PASS, oracle=oracle)
-        return SurfaceResult(self.surface, Status.FAIL, Symptom(None, oracle=oracle), oracle=oracle)
+            return [SurfaceResult(self.surface, Status.PASS, oracle=oracle)]
+        return [SurfaceResult(self.surface, Status.FAIL, Symptom(None, oracle=oracle), oracle=oracle)]
 
 
 def _calls_on_surface(run: Run, surface: Surface, related: Sequence[RelatedCall]) -> Sequence[Call]:

@@ -1,27 +1,36 @@
-"""Evaluation of candidates with the three oracles: the reference, metamorphic relations, and other surfaces."""
+"""The oracles: the reference, metamorphic relations (`metamorphic`) and other surfaces (`cross_surface`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from conformance import CatalogueError
+from conformance.adapters.api.surface import Program, Unsupported
+from conformance.catalogue.value_range import out_of_range
+from conformance.execution.run import Run
+from conformance.execution.task import Task
 from conformance.exploration.candidate import Candidate
+from conformance.exploration.conventions import make_checkable_task
 from conformance.exploration.cross_surface import SurfacesOracle
-from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, Oracle, SurfaceResult
+from conformance.exploration.evaluation import (
+    NEW_STATUSES,
+    Call,
+    CandidateResult,
+    Check,
+    LocalEvaluator,
+    Oracle,
+    SurfaceResult,
+    make_requests,
+)
 from conformance.exploration.metamorphic import RelationOracle
-from conformance.exploration.reference_oracle import ReferenceOracle
-from conformance.exploration.symptoms import REFERENCE, SURFACES, OracleName, Symptom
-from conformance.judging.expected import compute_expected
+from conformance.exploration.space import is_affordable
+from conformance.exploration.symptoms import SURFACES, OracleName, Symptom, fatal_symptom, normalise_message
+from conformance.judging.expected import Expected, compute_expected
+from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
+from reports.results import ResultRecord
 from reports.results.exploration import OracleKind
-
-
-@dataclass(frozen=True)
-class OracleRequest:
-    """A candidate and the oracle to check it with."""
-
-    candidate: Candidate
-    oracle: OracleName = REFERENCE
+from reports.results.vocabulary import DifferenceKind, Outcome, Status
 
 
 def make_oracle(name: OracleName) -> Oracle:
@@ -35,34 +44,98 @@ def evaluate(
     evaluator: LocalEvaluator, symptom: Symptom, candidates: Sequence[Candidate], surfaces: Sequence[str] = ()
 ) -> list[CandidateResult]:
     """Evaluate candidates with the oracle of a symptom; surfaces: only these, if the oracle can check them alone."""
-    return evaluator.evaluate(make_oracle(symptom.oracle), candidates, surfaces, fatal=symptom.is_fatal)
+    requests = make_requests(make_oracle(symptom.oracle), candidates)
+    return evaluator.evaluate(requests, surfaces, fatal=symptom.is_fatal)
 
 
-def evaluate_all(evaluator: LocalEvaluator, requests: Sequence[OracleRequest]) -> list[Sequence[SurfaceResult]]:
-    """Return the results of each request, in order.
+@dataclass(frozen=True)
+class ReferenceOracle:
+    """Compares the result of a candidate on each surface with the reference."""
 
-    If the reference cannot check the values of a candidate, its surfaces are compared with each other instead.
+    needs_all_surfaces = False
+
+    def checks(self, run: Run, candidate: Candidate, *, fatal: bool) -> Sequence[ReferenceCheck]:
+        """Return a check for each surface; none if the reference gives no answer.
+
+        fatal: the program still runs then, and agrees if it returns anything.
+        """
+        expected = _expected_for(candidate, fatal=fatal)
+        if expected is None or not (expected.target or fatal):
+            return []
+        tasks = [make_checkable_task(run, candidate, surface) for surface in run.surfaces]
+        return [ReferenceCheck(run, task, expected) for task in tasks]
+
+
+@dataclass(frozen=True)
+class ReferenceCheck:
+    """A candidate on one surface; expected: without a target if every returned array agrees."""
+
+    run: Run
+    task: Task
+    expected: Expected
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """The program of the candidate, if there is one."""
+        return [Call(self.task, self.expected.inputs)] if isinstance(self.task.program, Program) else []
+
+    def judge(self, outcomes: Sequence[ProgramOutcome]) -> Iterator[SurfaceResult]:
+        """Yield one result."""
+        surface, program = self.task.surface.name, self.task.program
+        if isinstance(program, Unsupported):
+            yield SurfaceResult(surface, Status.UNSUPPORTED, kind=program.reason)
+            return
+        (outcome,) = outcomes
+        if outcome.kind == Outcome.UNSUPPORTED:
+            yield SurfaceResult(surface, Status.UNSUPPORTED, kind=outcome.message)
+        elif outcome.kind in JUDGED_OUTCOMES and not self.expected.targets:
+            status = Status.PASS if outcome.kind == Outcome.RETURNED else Status.UNSUPPORTED
+            yield SurfaceResult(surface, status, how=program.how, kind=outcome.kind)
+        else:
+            # The second value is the answer to a convention, which only cases of the catalogue have.
+            record, _ = self.run.judge.judge_task(self.task, outcome, self.expected)
+            symptom = _symptom_of(outcome, record) if record.status in {*NEW_STATUSES, Status.KNOWN} else None
+            kinds = (record.outcome, record.kind, _power_of_ten(record.budget_used), symptom or "")
+            kind, message = " ".join(map(str, kinds)), record.message or ""
+            yield SurfaceResult(surface, record.status, symptom, program.how, kind, message)
+
+
+@dataclass(frozen=True)
+class ReferenceOrSurfacesOracle:
+    """The reference. If it cannot check the values of a candidate, the surfaces are compared with each other."""
+
+    needs_all_surfaces = True
+
+    def checks(self, run: Run, candidate: Candidate, *, fatal: bool) -> Sequence[Check]:
+        """Return the checks of the first oracle that can check the candidate; none for parameters that are rejected."""
+        checks = ReferenceOracle().checks(run, candidate, fatal=fatal)
+        return checks or (SurfacesOracle().checks(run, candidate, fatal=fatal) if _expected_for(candidate) else [])
+
+
+def _expected_for(candidate: Candidate, *, fatal: bool = False) -> Expected | None:
+    """Return the expected result, without a target if values leave the normal range; None if the reference rejects it.
+
+    fatal: return the inputs without a target if the case is too large for the reference.
     """
-    results: dict[int, Sequence[SurfaceResult]] = {}
-
-    def evaluate_numbers(oracle: OracleName, numbers: Sequence[int]) -> None:
-        evaluated = evaluator.evaluate(make_oracle(oracle), [requests[number].candidate for number in numbers])
-        results.update({number: one.surface_results for number, one in zip(numbers, evaluated, strict=True)})
-
-    for oracle in dict.fromkeys(request.oracle for request in requests):
-        evaluate_numbers(oracle, [number for number, request in enumerate(requests) if request.oracle == oracle])
-    unchecked = [
-        number
-        for number, request in enumerate(requests)
-        if request.oracle == REFERENCE and not results[number] and is_accepted_by_reference(request.candidate)
-    ]
-    evaluate_numbers(SURFACES, unchecked)
-    return [results[number] for number in range(len(requests))]
-
-
-def is_accepted_by_reference(candidate: Candidate) -> bool:
-    """Check that the reference accepts the parameters of a candidate, even if it cannot check the values."""
+    if fatal and not is_affordable(candidate):
+        return Expected({name: spec.make() for name, spec in candidate.case.inputs.items()}, None)
     try:
-        return bool(compute_expected(candidate.case).inputs)
+        expected = compute_expected(candidate.case)
     except CatalogueError:
-        return False
+        return None
+    return Expected(expected.inputs, None) if next(out_of_range(candidate.case, expected), None) else expected
+
+
+def _symptom_of(outcome: ProgramOutcome, record: ResultRecord) -> Symptom:
+    if record.flaky:
+        return Symptom(Status.FLAKY)
+    # Only the framework's message distinguishes the causes of rejected calls.
+    message = normalise_message(outcome.message) if record.kind == DifferenceKind.REJECTED else None
+    return fatal_symptom(outcome) or Symptom(record.kind, message)
+
+
+def _power_of_ten(used: float | None) -> str:
+    """Return the exponent of the used error bound, as `e-02`; "0" or "inf" for these, "" without a bound."""
+    if used is None or used == 0:
+        return "" if used is None else "0"
+    return f"{used:.0e}"[-4:] if used < float("inf") else "inf"

@@ -28,7 +28,6 @@ class OracleName:
 
 
 REFERENCE = OracleName(OracleKind.REFERENCE)
-RELATIONS = OracleName(OracleKind.RELATION)
 SURFACES = OracleName(OracleKind.SURFACES)
 
 
@@ -90,10 +89,10 @@ DISAGREEMENT_TEXTS: Mapping[str, str] = {
 }
 
 
-def fatal_symptom(outcome: ProgramOutcome) -> Symptom:
-    """Return the symptom of an outcome that ended the process."""
-    if outcome.kind == Outcome.TIMED_OUT:
-        return Symptom(outcome.kind)
+def fatal_symptom(outcome: ProgramOutcome) -> Symptom | None:
+    """Return the symptom of a crash or a hang; None for other outcomes."""
+    if outcome.kind != Outcome.CRASHED:
+        return Symptom(outcome.kind) if outcome.kind in FATAL_OUTCOMES else None
     # The symptom is the same whether or not the program was run twice.
     return Symptom(outcome.kind, normalise_message(outcome.message.removesuffix(f"; {SAME_IN_NEW_PROCESS}")))
 

@@ -10,8 +10,10 @@ from conformance.adapters import registry
 from conformance.execution.job import Limits
 from conformance.execution.task import TaskJudge
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.evaluation import Call, LocalEvaluator, SurfaceResult
-from conformance.exploration.reference_oracle import ReferenceOracle
+from conformance.exploration.cross_surface import SurfacesOracle
+from conformance.exploration.evaluation import Call, LocalEvaluator, SurfaceResult, make_requests
+from conformance.exploration.metamorphic import RelationOracle
+from conformance.exploration.oracles import ReferenceOracle
 from conformance.exploration.symptoms import Symptom
 from conformance.judging.ledger import Ledger
 from conformance.judging.verdict import ProgramOutcome
@@ -84,7 +86,7 @@ class CountingCheck:
 
     def judge(self, outcomes):
         self.oracle.made_before_judgement.append(self.oracle.made)
-        correct = [one.output.tolist() for one in outcomes] == [[*self.key, n] for n in range(self.number)]
+        correct = [one.arrays[0].tolist() for one in outcomes] == [[*self.key, n] for n in range(self.number)]
         yield SurfaceResult("numpy.loops", Status.PASS if correct else Status.FAIL, message=str(self.key))
 
 
@@ -96,7 +98,7 @@ def evaluator():
 
 
 def test_each_check_is_judged_with_the_outcomes_of_its_own_calls(evaluator):
-    evaluated = evaluator.evaluate(CountingOracle(), CANDIDATES)
+    evaluated = evaluator.evaluate(make_requests(CountingOracle(), CANDIDATES))
     assert [one.candidate for one in evaluated] == CANDIDATES
     for number, result in enumerate(evaluated):
         assert [one.message for one in result.surface_results] == [str((number + 1, check)) for check in range(number)]
@@ -105,7 +107,7 @@ def test_each_check_is_judged_with_the_outcomes_of_its_own_calls(evaluator):
 
 def test_checks_are_made_when_the_workers_need_jobs(evaluator):
     oracle = CountingOracle()
-    evaluator.evaluate(oracle, CANDIDATES)
+    evaluator.evaluate(make_requests(oracle, CANDIDATES))
     assert oracle.made_before_judgement[0] < oracle.made == len(CANDIDATES)
 
 
@@ -116,8 +118,8 @@ def test_a_failure_is_expected_if_the_symptom_is_fatal_or_the_ledger_lists_it(
     evaluator, monkeypatch, fatal, listed, expected
 ):
     monkeypatch.setattr(TaskJudge, "expected_failures", lambda *_: frozenset(listed))
-    evaluator.evaluate(CountingOracle(), CANDIDATES[2:3], fatal=fatal)
-    evaluator.evaluate(ReferenceOracle(), CANDIDATES[2:3], fatal=fatal)
+    evaluator.evaluate(make_requests(CountingOracle(), CANDIDATES[2:3]), fatal=fatal)
+    evaluator.evaluate(make_requests(ReferenceOracle(), CANDIDATES[2:3]), fatal=fatal)
     assert [job.expect_failure for job in evaluator.pool.jobs] == [expected] * 2
 
 
@@ -125,28 +127,35 @@ CRASH = ProgramOutcome(Outcome.CRASHED, message="SIGSEGV")
 TIMEOUT = ProgramOutcome(Outcome.TIMED_OUT, message="no answer within 1 s")
 
 
+@pytest.fixture
+def two_surfaces(evaluator):
+    """The evaluator with two equal surfaces."""
+    (loops,) = evaluator.backend.surfaces
+    evaluator.backend = replace(evaluator.backend, surfaces=(loops, replace(loops, name="numpy.other")))
+    return evaluator
+
+
+@pytest.mark.parametrize("oracle", [ReferenceOracle(), RelationOracle("negation"), SurfacesOracle()], ids=str)
 @pytest.mark.parametrize(
-    ("outcome", "extent", "failure"),
+    ("outcome", "extent", "symptom"),
     [
         (CRASH, 200, Symptom(Outcome.CRASHED, "SIGSEGV")),
         (CRASH, 201, Symptom(Outcome.CRASHED, "SIGSEGV")),
         (TIMEOUT, 200, Symptom(Outcome.TIMED_OUT)),
         (TIMEOUT, 201, None),
-        (ProgramOutcome(Outcome.REJECTED, message="no"), 200, None),
     ],
 )
-def test_crashes_and_hangs_are_recognised_and_slow_programs_are_neither(evaluator, outcome, extent, failure):
-    called = evaluator._call_outcome(SMALLEST.with_levels(extent=(extent,)), outcome)
-    assert (called.failure, called.output) == (failure, None)
+def test_crashes_and_hangs_are_recognised_and_slow_programs_are_neither(two_surfaces, oracle, outcome, extent, symptom):
+    two_surfaces.pool = FakePool(outcome)
+    (result,) = two_surfaces.evaluate(make_requests(oracle, [SMALLEST.with_levels(extent=(extent,))]))
+    assert len(two_surfaces.pool.jobs) >= 2
+    new = [(one.surface, one.symptom) for one in result.surface_results if one.is_new]
+    assert new == ([("numpy.loops", symptom), ("numpy.other", symptom)] if symptom else [])
 
 
-def test_only_the_named_surfaces_are_checked_unless_the_oracle_needs_all(evaluator):
-    (loops,) = evaluator.backend.surfaces
-    other = replace(loops, name="numpy.other")
-    evaluator.backend = replace(evaluator.backend, surfaces=(loops, other))
-
+def test_only_the_named_surfaces_are_checked_unless_an_oracle_needs_all(two_surfaces):
     alone, together = CountingOracle(needs_all_surfaces=False), CountingOracle(needs_all_surfaces=True)
     for oracle in (alone, together):
-        evaluator.evaluate(oracle, CANDIDATES[:1], ["numpy.other"])
+        two_surfaces.evaluate(make_requests(oracle, CANDIDATES[:1]), ["numpy.other"])
     assert alone.surfaces == ["numpy.other"]
     assert together.surfaces == ["numpy.loops", "numpy.other"]

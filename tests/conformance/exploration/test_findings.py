@@ -10,12 +10,12 @@ from conformance.cases.features import case_features
 from conformance.catalogue import loading
 from conformance.exploration import diagnosis
 from conformance.exploration import findings as findings_module
-from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
+from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult, make_requests
 from conformance.exploration.explorer import Explorer, StopCondition
 from conformance.exploration.findings import ExplorationFinding
 from conformance.exploration.metamorphic import RelationOracle
+from conformance.exploration.oracles import ReferenceOracle
 from conformance.exploration.output import finding_record
-from conformance.exploration.reference_oracle import ReferenceOracle
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
 from conformance.exploration.symptoms import OracleName, Symptom
@@ -111,8 +111,8 @@ def test_agreeing_compositions_do_not_hide_a_cause_in_native_calls(sweeps):
     """Native calls with a remainder are wrong, compositions are correct: the conditions name the native call."""
 
     class WrongNativeCalls(InlineEvaluator):
-        def evaluate(self, _oracle, candidates, _surfaces=(), **_options):
-            return [CandidateResult(one, (self.surface_result(one),)) for one in candidates]
+        def evaluate(self, requests, _surfaces=(), **_options):
+            return [CandidateResult(one.candidate, (self.surface_result(one.candidate),)) for one in requests]
 
         def surface_result(self, one):
             if one.levels["p"] % 2:
@@ -124,7 +124,7 @@ def test_agreeing_compositions_do_not_hide_a_cause_in_native_calls(sweeps):
     space = OperatorSpace.from_sweeps("lp_pool", sweeps)
     collector = findings_module.FindingCollector(evaluator, {"lp_pool": space})
     drawn = [space.draw(Rng("own call", number)) for number in range(60)]
-    (finding,) = collector.add(evaluator.evaluate(ReferenceOracle(), drawn), 0)
+    (finding,) = collector.add(evaluator.evaluate(make_requests(ReferenceOracle(), drawn)), 0)
     assert set(finding.conditions) == {"a native call", "cells left over"}
     assert set(finding.conditions) <= set(finding_record(finding).features)
 
@@ -133,9 +133,9 @@ def test_a_crash_that_does_not_repeat_is_counted_but_no_finding(sweeps):
     class AlwaysPasses(InlineEvaluator):
         calls = 0
 
-        def evaluate(self, _oracle, candidates, _surfaces=(), **_options):
+        def evaluate(self, requests, _surfaces=(), **_options):
             self.calls += 1
-            return [CandidateResult(one, (SurfaceResult("s", "pass"),)) for one in candidates]
+            return [CandidateResult(one.candidate, (SurfaceResult("s", "pass"),)) for one in requests]
 
     evaluator = AlwaysPasses()
     space = OperatorSpace.from_sweeps("pad", sweeps)
@@ -172,7 +172,7 @@ def test_a_crash_in_a_related_call_is_a_finding_of_the_relation(sweeps, monkeypa
     space = OperatorSpace.from_sweeps("conv", sweeps)
     drawn = [space.draw(Rng("other call", number)) for number in range(200)]
     with LocalEvaluator(replace(numpy, surfaces=(crashing,)), sys.executable, Ledger()) as evaluator:
-        results = evaluator.evaluate(RelationOracle("adjoint"), drawn)
+        results = evaluator.evaluate(make_requests(RelationOracle("adjoint"), drawn))
         first = next(one for one in results if any(item.is_new for item in one.surface_results))
         collector = findings_module.FindingCollector(evaluator, {"conv": space})
         (finding,) = collector.add([first], 0)

@@ -4,7 +4,6 @@ import pytest
 
 from conformance.exploration.symptoms import (
     REFERENCE,
-    RELATIONS,
     SURFACES,
     OracleName,
     Symptom,
@@ -46,7 +45,12 @@ def test_a_results_file_shows_whether_the_reference_found_it(text):
 
 
 def test_names_of_oracles_are_the_first_words_of_their_symptoms():
-    assert [str(one) for one in (REFERENCE, RELATIONS, BATCH, SURFACES)] == ["", "law", "law: batch", "surfaces"]
+    assert [str(one) for one in (REFERENCE, OracleName(OracleKind.RELATION), BATCH, SURFACES)] == [
+        "",
+        "law",
+        "law: batch",
+        "surfaces",
+    ]
 
 
 def test_only_crashes_and_hangs_are_fatal():
