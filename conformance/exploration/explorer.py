@@ -16,8 +16,7 @@ from conformance.exploration.coverage import Coverage, OperatorScheduler
 from conformance.exploration.cross_surface import SurfacesOracle
 from conformance.exploration.evaluation import CandidateResult, Evaluator, LocalEvaluator, OracleRequest, make_requests
 from conformance.exploration.findings import ExplorationFinding, FindingCollector
-from conformance.exploration.metamorphic import RelationOracle
-from conformance.exploration.oracles import ReferenceOrSurfacesOracle
+from conformance.exploration.oracles import ReferenceOrSurfacesOracle, RelationOracle
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
 

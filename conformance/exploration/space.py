@@ -88,7 +88,7 @@ class OperatorSpace:
         """Return a candidate with integers that is too large for the reference; None if no draw gives one."""
         for _ in range(MAX_DRAW_ATTEMPTS // 10):
             candidate = self._draw_once(rng)
-            # Relations are checked only without a convention, see `metamorphic`.
+            # Relations are checked only without a convention, see `oracles`.
             if not candidate or conventions_of(candidate):
                 continue
             candidate = self._with_whole_numbers(candidate, rng)

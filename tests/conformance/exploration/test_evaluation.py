@@ -12,8 +12,7 @@ from conformance.execution.task import TaskJudge
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.cross_surface import SurfacesOracle
 from conformance.exploration.evaluation import Call, LocalEvaluator, SurfaceResult, make_requests
-from conformance.exploration.metamorphic import RelationOracle
-from conformance.exploration.oracles import ReferenceOracle
+from conformance.exploration.oracles import ReferenceOracle, RelationOracle
 from conformance.exploration.symptoms import Symptom
 from conformance.judging.ledger import Ledger
 from conformance.judging.verdict import ProgramOutcome

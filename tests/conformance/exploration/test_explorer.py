@@ -11,8 +11,7 @@ from conformance.exploration import diagnosis
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.evaluation import LocalEvaluator, make_requests
 from conformance.exploration.explorer import Explorer, StopCondition
-from conformance.exploration.metamorphic import RelationOracle
-from conformance.exploration.oracles import ReferenceOracle
+from conformance.exploration.oracles import ReferenceOracle, RelationOracle
 from conformance.exploration.space import OperatorSpace
 from conformance.exploration.symptoms import REFERENCE
 from conformance.judging.ledger import Ledger

@@ -13,8 +13,7 @@ from conformance.exploration import findings as findings_module
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult, make_requests
 from conformance.exploration.explorer import Explorer, StopCondition
 from conformance.exploration.findings import ExplorationFinding
-from conformance.exploration.metamorphic import RelationOracle
-from conformance.exploration.oracles import ReferenceOracle
+from conformance.exploration.oracles import ReferenceOracle, RelationOracle
 from conformance.exploration.output import finding_record
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace

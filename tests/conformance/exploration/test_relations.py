@@ -1,4 +1,4 @@
-"""Tests of conformance.exploration.metamorphic."""
+"""Tests of conformance.exploration.relations, and of the oracle that checks them."""
 
 import sys
 
@@ -8,7 +8,7 @@ from conformance.adapters import registry
 from conformance.catalogue import loading
 from conformance.execution.task import TaskJudge
 from conformance.exploration.evaluation import LocalEvaluator, make_requests
-from conformance.exploration.metamorphic import RelationOracle
+from conformance.exploration.oracles import RelationOracle
 from conformance.exploration.relations import RELATIONS
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
