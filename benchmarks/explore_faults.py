@@ -36,9 +36,9 @@ from conformance.catalogue import loading
 from conformance.execution.job import Limits
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.diagnosis import MAX_SHRINK_EVALUATIONS, max_differing
-from conformance.exploration.evaluation import CandidateResult, LocalEvaluator
+from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, make_requests
 from conformance.exploration.explorer import CANDIDATES_PER_GENERATION, Explorer
-from conformance.exploration.oracles import FATAL_SYMPTOMS
+from conformance.exploration.oracles import ReferenceOracle
 from conformance.exploration.shrinking import SHRINK_BATCH_SIZE, shrink
 from conformance.exploration.space import OperatorSpace
 from conformance.judging.ledger import Ledger
@@ -143,7 +143,7 @@ class Search:
         self.explorer = Explorer(evaluator, spaces, seed, guided=draw == "guided")
         self.evaluator = evaluator
         self.bugs = {bug.surface: bug for bug in known.values()}
-        self.found: dict[str, tuple[int, Candidate, str]] = {}
+        self.found: dict[str, tuple[int, Candidate, Any]] = {}
 
     def surfaces(self, operator: str) -> list[str]:
         """Return the surfaces with a bug in an operator that has not been found yet."""
@@ -154,7 +154,11 @@ class Search:
         results = []
         for number, candidate in enumerate(self.explorer.draw_generation(size), self.explorer.counts.cases + 1):
             surfaces = [name for name in self.surfaces(candidate.operator) if differs(name, candidate)]
-            results += self.evaluator.evaluate([candidate], surfaces) if surfaces else [CandidateResult(candidate)]
+            results += (
+                self.evaluator.evaluate(make_requests(ReferenceOracle(), [candidate]), surfaces)
+                if surfaces
+                else [CandidateResult(candidate)]
+            )
             for result in results[-1].surface_results:
                 if result.is_new:
                     self.found[result.surface] = (number, candidate, result.symptom)
@@ -170,14 +174,15 @@ class Search:
             limit = evaluations_left if differing_count < max_differing(symptom) else 0
             evaluated = [one for one in candidates if differs(surface, one)][:limit]
             evaluations_left -= len(evaluated)
-            results = self.evaluator.evaluate(evaluated, [surface]) if evaluated else []
-            by_id = {id(result.candidate): result.result_on(surface) for result in results}
-            on_surface = [by_id.get(id(one)) for one in candidates]
-            shown = [bool(result and result.is_new and result.symptom == symptom) for result in on_surface]
+            results = (
+                self.evaluator.evaluate(make_requests(ReferenceOracle(), evaluated), [surface]) if evaluated else []
+            )
+            by_id = {id(result.candidate): result for result in results}
+            shown = [id(one) in by_id and by_id[id(one)].shows(surface, symptom) for one in candidates]
             differing_count += sum(shown)
             return shown
 
-        return shrink(candidate, shows, 1 if symptom.startswith(FATAL_SYMPTOMS) else SHRINK_BATCH_SIZE)
+        return shrink(candidate, shows, 1 if symptom.is_fatal else SHRINK_BATCH_SIZE)
 
 
 def columns(tables: list[dict[str, Any]]) -> dict[str, dict[str, str]]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.rng import Rng
-from conformance.exploration.space import SELECTION_OPERATORS, OperatorSpace, is_affordable
+from conformance.exploration.space import OperatorSpace, is_affordable
 
 MAX_ATTEMPTS = 5000
 """Maximum number of draws until one is valid and affordable."""
@@ -72,7 +72,7 @@ class Uniform:
 
     def _values(self, dtype: str, rng: Rng) -> str:
         """Return `integers`, or `mantissas` if the operator is explored with full mantissas."""
-        full = self.operator in SELECTION_OPERATORS or any(
-            one.values == "mantissas" for one in self.space.value_choices
-        )
+        known = OPERATORS[self.operator]
+        selects = known.arithmetic is Arithmetic.SELECTION and not known.is_gradient and not known.outputs
+        full = selects or any(one.values == "mantissas" for one in self.space.value_choices)
         return rng.choice(("integers", "mantissas")) if full and NUMPY_DTYPES[dtype].kind in "fV" else "integers"

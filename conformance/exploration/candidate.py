@@ -25,6 +25,8 @@ from conformance.catalogue.sweeps import Sweep
 
 CASE_ID_PREFIX = "explored"
 CASE_SOURCE = "found by exploring"
+WHOLE_NUMBER_VALUES = frozenset({"integers", "distinct"})
+"""Levels of the factor `values` that are the simplest for an operator: whole numbers, distinct where ties matter."""
 NUMBER_PER_AXIS_FACTORS = ("extent", *(one.name for one in PARAMETERS.values() if one.kind is ParameterKind.SIZES))
 """Factors with one number per spatial axis."""
 PAIR_FACTORS = tuple(
@@ -102,6 +104,12 @@ class Candidate:
         except (CaseError, ValueError):
             return False
 
+    @property
+    def per_axis_factors(self) -> list[str]:
+        """The factors with a level for each axis; padding that is computed from the extents has none."""
+        names = (*NUMBER_PER_AXIS_FACTORS, *PAIR_FACTORS)
+        return [name for name in names if name in self.levels and not isinstance(self.levels[name], str)]
+
     def per_axis(self, factor: str) -> tuple[Any, ...]:
         """Return the level of a factor on each axis: numbers, or pairs (before, after) for padding."""
         level = self.levels[factor]
@@ -113,6 +121,19 @@ class Candidate:
         """Return the candidate with other levels. All inputs are generated again."""
         return Candidate(self.operator, {**self.levels, **levels}, self.inputs)
 
+    def with_levels_on_axis(self, axis: int, **levels: FactorLevel) -> Candidate:
+        """Return the candidate with other levels on one axis."""
+        every = {name: self.per_axis(name) for name in levels}
+        return self.with_levels(
+            **{name: (*every[name][:axis], level, *every[name][axis + 1 :]) for name, level in levels.items()}
+        )
+
+    def without_axis(self, axis: int) -> Candidate:
+        """Return the candidate without one of its spatial axes."""
+        every = {name: self.per_axis(name) for name in self.per_axis_factors}
+        fewer = {name: levels[:axis] + levels[axis + 1 :] for name, levels in every.items()}
+        return self.with_levels(rank=self.rank - 1, **fewer)
+
     def with_numbers(self, **numbers: Any) -> Candidate:
         """Return the candidate with explicit numbers for some inputs."""
         return Candidate(self.operator, self.levels, self.inputs, {**self.written_numbers, **numbers})
@@ -122,7 +143,7 @@ class Candidate:
         for factor, level in self.levels.items():
             simplest = SIMPLEST_LEVELS.get(factor, OPERATORS[self.operator].defaults.get(factor))
             if factor == "values":
-                yield from [factor] * (level not in {"integers", "distinct"} and "x" not in self.written_numbers)
+                yield from [factor] * (level not in WHOLE_NUMBER_VALUES and "x" not in self.written_numbers)
             elif factor in {"extent", "output_size"}:
                 continue  # the number of cells in shrink_key includes these
             elif factor in PAIR_FACTORS:

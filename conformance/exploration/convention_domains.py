@@ -1,4 +1,4 @@
-"""Domains of conventions: the candidates that observe one, and how to draw such candidates.
+"""Domains of conventions: the candidates that observe one. `convention_draws` draws such candidates.
 
 Examples of domains are windows without an input cell, equal values, and negative numbers with an odd power. Membership
 depends only on the parameters and values of a candidate, so it can be checked again while a candidate is shrunk.
@@ -15,20 +15,19 @@ from typing import Any
 import numpy as np
 
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
-from conformance.cases.operators import OPERATORS, Arithmetic, Geometry
-from conformance.catalogue.factors import PADDING_REACH, FactorLevel
-from conformance.exploration.candidate import Candidate
-from conformance.exploration.rng import Rng
-
-InputOptions = Mapping[str, Mapping[str, Any]]
-CandidateDraft = tuple[dict[str, FactorLevel], InputOptions]
-"""Levels and input options of a candidate that is being drawn."""
-SIGNED_INTEGER_INPUT = {"values": "integers", "low": -9, "high": 9}
-NEGATIVE_INTEGER_INPUT = {"values": "integers", "low": -9, "high": -1}
-DISTINCT_VALUES = frozenset({"integers", "distinct"})
-"""Levels of the factor `values` that leave an input with `values: distinct` distinct."""
-MAX_EXTENT_FOR_LARGE_PADS = 9
-"""Maximum extent of an axis whose pads are drawn beyond the extent."""
+from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, Operator
+from conformance.catalogue.factors import PADDING_REACH
+from conformance.exploration.candidate import WHOLE_NUMBER_VALUES, Candidate
+from conformance.exploration.convention_draws import (
+    SIGNED_INTEGER_INPUT,
+    DraftChange,
+    draw_inputs,
+    draw_integer_dtype,
+    draw_large_padding,
+    draw_marked,
+    draw_pads_beyond_extent,
+    draw_power,
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class ConventionDomain:
 
     conventions: Mapping[str, str]
     contains: Callable[[Candidate], bool]
-    draw_inside: Callable[[CandidateDraft, Rng], CandidateDraft]
+    draw_inside: DraftChange
 
 
 @cache
@@ -71,30 +70,6 @@ def _has_window_without_cells(candidate: Candidate) -> bool:
     return DISPUTED_VIOLATIONS["WindowOfPaddingOnly"](candidate.case)
 
 
-def _draw_large_padding(draft: CandidateDraft, rng: Rng) -> CandidateDraft:
-    """Draw padding that leaves a window without an input cell on one axis.
-
-    The window lies before the input, after it, in a partial last position, or has the input between its dilated cells.
-    """
-    levels, inputs = draft
-    pairs = [[0, 0] for _ in levels["window"]]
-    axis = rng.randrange(len(pairs))
-    reach = (levels["window"][axis] - 1) * levels["dilation"][axis] + 1
-    kind = rng.choice(("before", "after", "rounding", "hole"))
-    if kind == "hole":
-        # Two cells, one in the padding on each side: the dilation steps over the whole input.
-        pairs[axis] = [1, 1]
-        dilated = {"window": (2,), "dilation": (levels["extent"][axis] + 1,)}
-        changed = {name: (*levels[name][:axis], *level, *levels[name][axis + 1 :]) for name, level in dilated.items()}
-        return {**levels, **changed, "rounding": "floor", "padding": tuple(map(tuple, pairs))}, inputs
-    if kind == "rounding":
-        # A stride of at least the window lets the last window start after the input.
-        levels["stride"] = tuple(window + rng.randint(0, 2) for window in levels["window"])
-        return {**levels, "rounding": "full", "padding": tuple(map(tuple, pairs))}, inputs
-    pairs[axis][kind == "after"] = reach + rng.randrange(3)
-    return {**levels, "rounding": rng.choice(("floor", "ceil")), "padding": tuple(map(tuple, pairs))}, inputs
-
-
 def _pads_beyond_extent(mode: str) -> Callable[[Candidate], bool]:
     """Return a check whether a pad in this mode needs more cells than the axis has."""
 
@@ -108,16 +83,6 @@ def _pads_beyond_extent(mode: str) -> Callable[[Candidate], bool]:
     return contains
 
 
-def _draw_pads_beyond_extent(mode: str) -> Callable[[CandidateDraft, Rng], CandidateDraft]:
-    def draw(draft: CandidateDraft, rng: Rng) -> CandidateDraft:
-        levels, inputs = draft
-        extent = tuple(min(size, MAX_EXTENT_FOR_LARGE_PADS) for size in levels["extent"])
-        pads = tuple((rng.randint(0, 3 * size), rng.randint(0, 3 * size)) for size in extent)
-        return {**levels, "mode": mode, "value": 0, "extent": extent, "pads": pads}, inputs
-
-    return draw
-
-
 def _may_have_ties(candidate: Candidate) -> bool:
     """Check whether values of one plane may be equal.
 
@@ -126,28 +91,13 @@ def _may_have_ties(candidate: Candidate) -> bool:
     """
     generated = "x" not in candidate.written_numbers
     if generated and (
-        _input_options(candidate, "x").get("values") != "distinct" or candidate.levels["values"] not in DISTINCT_VALUES
+        _input_options(candidate, "x").get("values") != "distinct"
+        or candidate.levels["values"] not in WHOLE_NUMBER_VALUES
     ):
         return True
     cells = candidate.case.inputs["x"].make().astype(float) if generated else _written_numbers(candidate)
     planes = cells.reshape(math.prod(candidate.case.shape[:2]), -1)
     return any(len(np.unique(plane)) < plane.size for plane in planes)
-
-
-def _draw_inputs(**options: Mapping[str, Any]) -> Callable[[CandidateDraft, Rng], CandidateDraft]:
-    """Return a function that fills inputs with integers, generated with these options."""
-    return lambda draft, _rng: ({**draft[0], "values": "integers"}, {**draft[1], **options})
-
-
-def _draw_marked(mark: str, *, low: int = -9, high: int = 9) -> Callable[[CandidateDraft, Rng], CandidateDraft]:
-    """Return a function that puts a special value at a random cell of each plane, among integers from low to high."""
-
-    def draw(draft: CandidateDraft, rng: Rng) -> CandidateDraft:
-        levels, inputs = draft
-        at = rng.randrange(math.prod(levels["extent"]))
-        return {**levels, "values": mark}, {**inputs, "x": {"values": "integers", "low": low, "high": high, "at": at}}
-
-    return draw
 
 
 def _has_mark(mark: str) -> Callable[[Candidate], bool]:
@@ -182,16 +132,6 @@ def _has_negative_under_power(power: Callable[[float], bool]) -> Callable[[Candi
     return contains
 
 
-def _draw_power(*powers: int) -> Callable[[CandidateDraft, Rng], CandidateDraft]:
-    draw_negative = _draw_inputs(x=NEGATIVE_INTEGER_INPUT)
-    return lambda draft, rng: draw_negative(({**draft[0], "p": rng.choice(powers)}, draft[1]), rng)
-
-
-def _draw_integer_dtype(dtype: str) -> Callable[[CandidateDraft, Rng], CandidateDraft]:
-    draw_signed = _draw_inputs(x=SIGNED_INTEGER_INPUT)
-    return lambda draft, rng: draw_signed(({**draft[0], "dtype": dtype}, draft[1]), rng)
-
-
 def _has_no_target(candidate: Candidate) -> bool:
     """Check whether an index of unpooling is negative: the index of a window without an input cell."""
     return _input_options(candidate, "indices").get("low", 0) < 0 or bool(
@@ -199,64 +139,80 @@ def _has_no_target(candidate: Candidate) -> bool:
     )
 
 
-def _same_convention(convention_id: str, *operators: str) -> dict[str, str]:
-    return dict.fromkeys(operators, convention_id)
+def _conventions(convention_id: str, applies: Callable[[Operator], bool]) -> dict[str, str]:
+    """Return the convention of each operator to which it applies; `{}` in the id stands for the operator."""
+    return {name: convention_id.format(name) for name, operator in OPERATORS.items() if applies(operator)}
+
+
+def _disputes_windows(arithmetic: Arithmetic) -> Callable[[Operator], bool]:
+    return lambda operator: (
+        operator.has_disputed_geometry and operator.geometry is Geometry.WINDOWS and operator.arithmetic is arithmetic
+    )
+
+
+def _averages(*geometries: Geometry) -> Callable[[Operator], bool]:
+    return lambda operator: (
+        operator.arithmetic is Arithmetic.AVERAGE and operator.geometry in geometries and not operator.is_gradient
+    )
+
+
+def _returns_indices(operator: Operator) -> bool:
+    return "indices" in operator.outputs
+
+
+def _has_gradient_of_powers(operator: Operator) -> bool:
+    """Whether the sign of x matters: a norm itself takes absolute values."""
+    return operator.arithmetic is Arithmetic.POWERS and operator.is_gradient
 
 
 PADDING_ONLY_CONVENTION = "max_pool/window-of-padding-only"
-DISPUTED_MAXIMA = tuple(
-    operator.name
-    for operator in OPERATORS.values()
-    if operator.has_disputed_geometry
-    and operator.geometry is Geometry.WINDOWS
-    and operator.arithmetic is Arithmetic.SELECTION
-)
-"""Maxima and minima of windows, and their gradients."""
 CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
     ConventionDomain(
         {
-            **_same_convention(PADDING_ONLY_CONVENTION, *DISPUTED_MAXIMA),
-            "avg_pool": "avg_pool/window-of-padding-only",
+            **_conventions(PADDING_ONLY_CONVENTION, _disputes_windows(Arithmetic.SELECTION)),
+            **_conventions("{}/window-of-padding-only", _disputes_windows(Arithmetic.AVERAGE)),
         },
         _has_window_without_cells,
-        _draw_large_padding,
+        draw_large_padding,
     ),
     ConventionDomain(
-        {"max_pool_with_indices": "max_pool_with_indices/window-of-padding-only"},
+        _conventions("{}/window-of-padding-only", _returns_indices),
         lambda candidate: candidate.levels["output"] == "indices" and _has_window_without_cells(candidate),
-        lambda draft, rng: _draw_large_padding(({**draft[0], "output": "indices"}, draft[1]), rng),
+        lambda draft, rng: draw_large_padding(({**draft[0], "output": "indices"}, draft[1]), rng),
     ),
     # The index -1 marks a window without an input cell. A surface that rejects such padding never returns this index,
     # so max_unpool observes the convention for padding as large as the window too.
     *(
         ConventionDomain(
-            _same_convention(convention_id, "max_unpool", "max_unpool_grad"),
+            _conventions(convention_id, lambda operator: operator.geometry is Geometry.UNPOOLING),
             _has_no_target,
-            _draw_inputs(indices={"values": "distinct", "low": -1}),
+            draw_inputs(indices={"values": "distinct", "low": -1}),
         )
         for convention_id in (PADDING_ONLY_CONVENTION, "max_pool/padding-equal-to-window")
     ),
     *(
         ConventionDomain(
-            _same_convention(f"pad/{mode}-beyond-the-extent", "pad", "pad_grad"),
+            _conventions(f"pad/{mode}-beyond-the-extent", lambda operator: operator.geometry is Geometry.PADS),
             _pads_beyond_extent(mode),
-            _draw_pads_beyond_extent(mode),
+            draw_pads_beyond_extent(mode),
         )
         for mode in PADDING_REACH
     ),
     ConventionDomain(
-        {
-            **{name: f"{name}/tie" for name, operator in sorted(OPERATORS.items()) if "ties" in operator.defaults},
-            "max_pool_with_indices": "max_pool_with_indices/tie",
-        },
+        _conventions("{}/tie", lambda operator: "ties" in operator.defaults or _returns_indices(operator)),
         _may_have_ties,
-        _draw_inputs(x=SIGNED_INTEGER_INPUT),
+        draw_inputs(x=SIGNED_INTEGER_INPUT),
     ),
     ConventionDomain(
-        {"adaptive_max_pool_grad": "adaptive_max_pool_grad/tie-in-a-plane"},
+        # A bin of several rows has two orders of its cells, by rows and by columns.
+        _conventions(
+            "{}/tie-in-a-plane", lambda operator: "ties" in operator.defaults and operator.geometry is Geometry.BINS
+        ),
         lambda candidate: candidate.rank > 1 and _may_have_ties(candidate),
-        _draw_inputs(x=SIGNED_INTEGER_INPUT),
+        draw_inputs(x=SIGNED_INTEGER_INPUT),
     ),
+    # The operators of the next two domains are exceptions that no property describes. Each has its own convention about
+    # the value. For max_pool and min_pool the value is an ordinary level of their sweeps.
     ConventionDomain(
         {
             "global_max_pool": "global_max_pool/nan-in-channel",
@@ -264,7 +220,7 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
             "max_pool_grad": "max_pool_grad/nan",
         },
         _has_mark("nan"),
-        _draw_marked("nan"),
+        draw_marked("nan"),
     ),
     ConventionDomain(
         {
@@ -272,32 +228,36 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
             "max_pool_grad": "max_pool_grad/window-of-minus-infinity",
         },
         _has_mark("-inf"),
-        _draw_marked("-inf"),
+        draw_marked("-inf"),
     ),
     ConventionDomain(
-        _same_convention("max_pool/zeros-of-both-signs", "max_pool_with_indices"),
+        _conventions("max_pool/zeros-of-both-signs", _returns_indices),
         _may_mix_signed_zeros,
-        _draw_marked("-0.0", low=0, high=0),
+        draw_marked("-0.0", low=0, high=0),
     ),
     ConventionDomain(
-        _same_convention("lp_pool/p-1-of-negative-values", "lp_pool_grad"),
+        _conventions("lp_pool/p-1-of-negative-values", _has_gradient_of_powers),
         _has_negative_under_power(lambda power: power == 1),
-        _draw_power(1),
+        draw_power(1),
     ),
     ConventionDomain(
-        _same_convention("lp_pool/odd-p-of-negative-values", "lp_pool_grad"),
+        _conventions("lp_pool/odd-p-of-negative-values", _has_gradient_of_powers),
         _has_negative_under_power(lambda power: power % 2 == 1 and power > 1),
-        _draw_power(3, 5),
+        draw_power(3, 5),
     ),
     ConventionDomain(
-        {"avg_pool": "avg_pool/integers", "global_avg_pool": "avg_pool/integers"},
+        # No convention covers integer averages of bins.
+        _conventions("avg_pool/integers", _averages(Geometry.WINDOWS, Geometry.GLOBAL)),
         lambda candidate: bool(candidate.levels["dtype"] == "int64"),
-        _draw_integer_dtype("int64"),
+        draw_integer_dtype("int64"),
     ),
     ConventionDomain(
-        {"avg_pool": "avg_pool/integers-in-int32", "global_avg_pool": "global_avg_pool/integers"},
+        {
+            **_conventions("{}/integers-in-int32", _averages(Geometry.WINDOWS)),
+            **_conventions("{}/integers", _averages(Geometry.GLOBAL)),
+        },
         lambda candidate: bool(candidate.levels["dtype"] == "int32"),
-        _draw_integer_dtype("int32"),
+        draw_integer_dtype("int32"),
     ),
 )
 """All convention domains. An operator without a convention case uses the convention of the operator it builds on."""

@@ -9,6 +9,7 @@ been tested, and code that an adapter writes around a call says nothing about th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 
 from conformance import CatalogueError
@@ -16,6 +17,8 @@ from conformance.adapters.api.surface import Program, Surface, Unsupported
 from conformance.cases.arrays import array_digest
 from conformance.cases.case import Answers, Case
 from conformance.catalogue import loading
+from conformance.execution.run import Run
+from conformance.execution.task import Task
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import CONVENTION_DOMAINS, conventions_of
 from conformance.judging.expected import compute_expected, compute_reference
@@ -23,6 +26,20 @@ from reports.results.vocabulary import How
 
 NON_SPATIAL_AXES = 2
 """Number of axes that are not spatial: batch and channels."""
+
+
+def make_checkable_task(run: Run, candidate: Candidate, surface: Surface) -> Task:
+    """Return the task of a candidate on a surface. Requires started workers.
+
+    It has no program if the surface may follow another answer to a convention.
+    """
+    task = run.make_task(candidate.case, surface)
+    # Some answers are declared for processors with certain instructions only.
+    on_processor = surface.for_processor(run.pool.environment["cpu"])
+    unsupported = unsupported_by_oracle(
+        candidate, on_processor, task.program, lambda case: bool(run.judge.ledger_entry(replace(task, case=case)))
+    )
+    return replace(task, program=unsupported) if unsupported else task
 
 
 def unsupported_by_oracle(

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, combinations
 
 from conformance.cases.geometry import has_remainder
-from conformance.cases.operators import PARAMETERS, ParameterKind
 from conformance.cases.steps import Step, case_step
 from conformance.exploration.candidate import PAIR_FACTORS, Candidate
-from conformance.exploration.sizes import LARGE_WINDOW_CELLS, VECTOR_WIDTH_SIZES
+from conformance.exploration.sizes import LARGE_WINDOW_CELLS, VECTOR_WIDTH_SIZES, PaddingKind
+from conformance.exploration.space import WORD_FACTORS
+from reports.results.vocabulary import Word
 
 DRAWS_PER_CHOICE = 6
 """Number of candidates drawn for each one that is selected."""
@@ -22,13 +23,6 @@ NOVELTY_WINDOW = 20
 """Number of candidates of an operator over which the moving average of the novelty is computed."""
 MIN_NOVELTY = 0.02
 """Lower bound of the average novelty, so that every operator gets further turns."""
-
-
-NAMED_FACTORS = (
-    *(one.name for one in PARAMETERS.values() if one.is_named_choice or one.kind is ParameterKind.FLAG),
-    "bias",
-)
-"""Factors of which each level is a kind."""
 
 
 class Coverage:
@@ -86,9 +80,10 @@ def factor_kinds(candidate: Candidate) -> tuple[str, ...]:
         "dtype": levels["dtype"],
         "extent": _size_class(max(step.shape[2:])),
         "channels": _size_class(step.shape[1]),
-        "batch": min(step.shape[0], 2),
+        "batch": min(step.shape[0], 2),  # one item or several
         "alike": _has_equal_axes(candidate),
-        **{name: levels[name] for name in NAMED_FACTORS if name in levels},
+        # Every word is a kind. The number that constant padding writes selects no code path.
+        **{name: levels[name] for name in WORD_FACTORS if name in levels and name != "value"},
     }
     if "groups" in levels:
         found["groups"] = levels["groups"] > 1
@@ -116,24 +111,34 @@ def _has_equal_axes(candidate: Candidate) -> bool:
     return all(len(set(candidate.per_axis(name))) <= 1 for name in names)
 
 
-def _stride_kind(step: Step) -> str:
+class StrideKind(Word):
+    """How strides compare with their windows."""
+
+    ONE = "one"
+    LARGER = "larger"  # than the window on some axis
+    WINDOW = "window"
+    SMALLER = "smaller"
+
+
+def _stride_kind(step: Step) -> StrideKind:
     pairs = list(zip(step.stride or (), step.window, strict=True))
     if all(stride == 1 for stride, _ in pairs):
-        return "one"
+        return StrideKind.ONE
     if any(stride > window for stride, window in pairs):
-        return "beyond"
-    return "window" if all(stride == window for stride, window in pairs) else "within"
+        return StrideKind.LARGER
+    return StrideKind.WINDOW if all(stride == window for stride, window in pairs) else StrideKind.SMALLER
 
 
 def _padding_kinds(candidate: Candidate, step: Step) -> str:
     given = next(candidate.levels[name] for name in PAIR_FACTORS if name in candidate.levels)
     if isinstance(given, str):
         return given
+    # The largest pad of all axes: one padded axis is enough for the kind.
     before, after = (max(end) for end in zip(*step.padding, strict=True))
     if min(min(pair) for pair in step.padding) < 0:
-        return "crop"
+        return PaddingKind.CROPPED
     if not before and not after:
-        return "none"
+        return PaddingKind.NONE
     if all(first == last for first, last in step.padding):
-        return "alike"
-    return "before" if not after else "after" if not before else "unlike"
+        return PaddingKind.EQUAL
+    return PaddingKind.BEFORE if not after else PaddingKind.AFTER if not before else PaddingKind.UNEQUAL

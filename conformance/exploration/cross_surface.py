@@ -1,4 +1,4 @@
-"""Compare the surfaces of a backend with each other, for candidates that the reference cannot check.
+"""Other surfaces as an oracle: a comparison of the surfaces of a backend, where the reference gives no answer.
 
 Selections return input values unchanged, so all surfaces must be equal. Sums of integers must be equal too, if the
 dtype can represent every partial sum exactly. Any other sum may differ from the exact one by the error bound B
@@ -11,7 +11,7 @@ only shapes and dtypes are compared.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,77 +22,65 @@ from conformance.adapters.api.surface import Program
 from conformance.cases.arrays import NUMPY_DTYPES, Array
 from conformance.cases.operators import OPERATORS, WEIGHT_INPUTS, Arithmetic
 from conformance.cases.steps import case_step
-from conformance.execution.job import Job
+from conformance.execution.run import Run
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
-from conformance.exploration.relations import equal_arrays
+from conformance.exploration.conventions import make_checkable_task
+from conformance.exploration.evaluation import Call, SurfaceResult
+from conformance.exploration.relations import InputArrays, equal_arrays
+from conformance.exploration.symptoms import SURFACES, Symptom, fatal_symptom
 from conformance.judging.verdict import ProgramOutcome
 from reference import Exact, NoBound
-from reports.results.vocabulary import Outcome, Status
-
-SURFACES_PREFIX = "surfaces: "
-"""Prefix of the symptoms that this oracle reports."""
-
-InputArrays = Mapping[str, Array]
+from reports.results.vocabulary import DifferenceKind, Outcome, Status
 
 
-def compare_surfaces(evaluator: LocalEvaluator, candidates: Sequence[Candidate]) -> list[CandidateResult]:
-    """Return the result of each candidate: which surfaces differ from the others.
+@dataclass(frozen=True)
+class SurfacesOracle:
+    """Compares the results of the surfaces of a backend with each other."""
 
-    The result is empty if fewer than two surfaces have a program.
-    """
-    programs = map(evaluator.programs, candidates)
-    pairs = [
-        (candidate, by_surface if len(by_surface) > 1 else {})
-        for candidate, by_surface in zip(candidates, programs, strict=True)
-    ]
-    outcomes = evaluator.run_jobs(_make_jobs(pairs))
-    return [
-        CandidateResult(
-            candidate,
-            tuple(_surface_results(evaluator, candidate, by_surface, [next(outcomes) for _ in by_surface])),
-        )
-        for candidate, by_surface in pairs
-    ]
+    needs_all_surfaces = True
+
+    def checks(self, run: Run, candidate: Candidate, *, fatal: bool) -> Sequence[SurfacesCheck]:  # noqa: ARG002
+        """Return one check of all surfaces that have a program and no ledger entry; none for fewer than two."""
+        tasks = [make_checkable_task(run, candidate, surface) for surface in run.surfaces]
+        tasks = [task for task in tasks if isinstance(task.program, Program) and not run.judge.ledger_entry(task)]
+        if len(tasks) < 2:  # noqa: PLR2004 - surfaces to compare
+            return []
+        inputs = {name: spec.make() for name, spec in candidate.case.inputs.items()}
+        return [SurfacesCheck(candidate, [Call(task, inputs) for task in tasks])]
 
 
-def _make_jobs(pairs: Sequence[tuple[Candidate, Mapping[str, Program]]]) -> Iterator[Job]:
-    for candidate, programs in pairs:
-        arrays = tuple(_make_inputs(candidate).values()) if programs else ()
-        yield from (Job(program, arrays) for program in programs.values())
+@dataclass(frozen=True)
+class SurfacesCheck:
+    """A candidate on several surfaces."""
 
+    candidate: Candidate
+    calls: Sequence[Call]
 
-def _make_inputs(candidate: Candidate) -> InputArrays:
-    return {name: spec.make() for name, spec in candidate.case.inputs.items()}
-
-
-def _surface_results(
-    evaluator: LocalEvaluator, candidate: Candidate, programs: Mapping[str, Program], outcomes: Sequence[ProgramOutcome]
-) -> Iterator[SurfaceResult]:
-    """Yield the result of each surface: first crashes and hangs, then comparisons of the returned arrays."""
-    outputs: dict[str, Array] = {}
-    for name, outcome in zip(programs, outcomes, strict=True):
-        if symptom := evaluator.process_failure(candidate.case, outcome):
-            status, how = Status(outcome.kind), programs[name].how
-            yield SurfaceResult(name, status, symptom, how, SURFACES_PREFIX, outcome.message)
-        elif outcome.kind == Outcome.RETURNED and len(outcome.arrays) == 1:
-            outputs[name] = outcome.arrays[0]
-    limit = max_distance(candidate, _make_inputs(candidate)) if len(outputs) > 1 else None
-    for name, difference in find_outliers(outputs, limit).items():
-        how = programs[name].how
-        if difference:
-            symptom = f"{SURFACES_PREFIX}{difference.kind}"
-            message = f"differs from {difference.other_surface}: {difference.message}"
-            yield SurfaceResult(name, Status.FAIL, symptom, how, f"{SURFACES_PREFIX}{symptom}", message)
-        else:
-            yield SurfaceResult(name, Status.PASS, "", how, SURFACES_PREFIX)
+    def judge(self, outcomes: Sequence[ProgramOutcome]) -> Iterator[SurfaceResult]:
+        """Yield the results: first crashes and hangs, then comparisons of the returned arrays."""
+        tasks = {call.task.surface.name: call.task for call in self.calls}
+        outputs: dict[str, Array] = {}
+        hows = {name: task.program.how for name, task in tasks.items() if isinstance(task.program, Program)}
+        for name, one in zip(tasks, outcomes, strict=True):
+            if symptom := fatal_symptom(one):
+                yield SurfaceResult(name, Status(one.kind), symptom, hows[name], str(SURFACES), one.message, SURFACES)
+            elif one.kind == Outcome.RETURNED and len(one.arrays) == 1:
+                outputs[name] = one.arrays[0]
+        limit = max_distance(self.candidate, self.calls[0].inputs) if len(outputs) > 1 else None
+        for name, difference in find_outliers(outputs, limit).items():
+            if difference:
+                symptom = Symptom(difference.kind, oracle=SURFACES)
+                message = f"differs from {difference.other_surface}: {difference.message}"
+                yield SurfaceResult(name, Status.FAIL, symptom, hows[name], str(symptom), message, SURFACES)
+            else:
+                yield SurfaceResult(name, Status.PASS, how=hows[name], kind=str(SURFACES), oracle=SURFACES)
 
 
 @dataclass(frozen=True)
 class SurfaceDifference:
     """A difference between two surfaces; kind: shape, dtype or value."""
 
-    kind: str
+    kind: DifferenceKind
     other_surface: str
     message: str
 
@@ -107,6 +95,7 @@ def find_outliers(outputs: InputArrays, limit: float | None) -> dict[str, Surfac
     differences = {
         (one, other): _difference_between(outputs, one, other, limit) for one in outputs for other in outputs
     }
+    # "Within the limit" is not transitive, so surfaces are not grouped: each counts those that agree with it.
     agreeing = {one: sum(differences[one, other] is None for other in outputs) for one in outputs}
     majority = [one for one in outputs if agreeing[one] == max(agreeing.values())]
     return {one: next(filter(None, (differences[one, other] for other in majority)), None) for one in outputs}
@@ -114,7 +103,10 @@ def find_outliers(outputs: InputArrays, limit: float | None) -> dict[str, Surfac
 
 def _difference_between(outputs: InputArrays, one: str, other: str, limit: float | None) -> SurfaceDifference | None:
     left, right = outputs[one], outputs[other]
-    for kind, first, second in (("shape", left.shape, right.shape), ("dtype", left.dtype, right.dtype)):
+    for kind, first, second in (
+        (DifferenceKind.SHAPE, left.shape, right.shape),
+        (DifferenceKind.DTYPE, left.dtype, right.dtype),
+    ):
         if first != second:
             return SurfaceDifference(kind, other, f"{first}, not {second}")
     if limit is None or equal_arrays(left, right):
@@ -128,7 +120,7 @@ def _difference_between(outputs: InputArrays, one: str, other: str, limit: float
     if limit and distance[index] <= limit:
         return None
     position = [int(number) for number in index]
-    return SurfaceDifference("value", other, f"{left[index]} at {position}, not {right[index]}")
+    return SurfaceDifference(DifferenceKind.VALUE, other, f"{left[index]} at {position}, not {right[index]}")
 
 
 def max_distance(candidate: Candidate, inputs: InputArrays) -> float | None:
@@ -174,12 +166,14 @@ def _sum_size(candidate: Candidate, inputs: InputArrays) -> tuple[int, float]:
         factors = math.prod(largest[name] for name in largest if name not in {"bias", output})
         return terms + 1, terms * factors + largest.get("bias", 0.0)
     step = case_step(candidate.case)
+    # Without a window (global pooling, bins) an output may read all cells of a plane.
     cells = math.prod(step.window) if step.window else math.prod(step.shape[2:])
     if OPERATORS[candidate.operator].is_gradient:
         outputs = inputs["grad"].size // max(math.prod(inputs["grad"].shape[:2]), 1)
         terms = min(cells, outputs) if step.window else outputs
         return terms, terms * largest["grad"]
     divisor = candidate.levels.get("divisor")
+    # A mean is at most the largest value. With an explicit divisor it is a sum of up to all cells of a window.
     return cells, largest["x"] if divisor is None else cells * largest["x"] / divisor
 
 

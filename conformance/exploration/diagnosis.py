@@ -6,17 +6,20 @@ import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from conformance.cases.operators import PaddingWord
 from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, Candidate
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
-from conformance.exploration.oracles import FATAL_SYMPTOMS, evaluate, fatal_symptom
+from conformance.exploration.oracles import evaluate
 from conformance.exploration.shrinking import SHRINK_BATCH_SIZE, shrink
 from conformance.exploration.space import OperatorSpace, is_affordable
+from conformance.exploration.symptoms import Symptom
+from reports.results.vocabulary import Outcome, Word
 
 MAX_SHRINK_EVALUATIONS = 4000
 """Maximum number of candidates evaluated to shrink one."""
 MAX_CONFIRMATIONS = 5
 """Maximum number of repeated runs of the smallest candidate, to confirm that it differs."""
-MAX_FATAL_EVALUATIONS: dict[str, int] = dict(zip(FATAL_SYMPTOMS, (60, 20), strict=True))
+MAX_FATAL_EVALUATIONS: dict[Word | None, int] = {Outcome.CRASHED: 60, Outcome.TIMED_OUT: 20}
 """Maximum number of crashes and of hangs while shrinking. The limits are low: a crash costs a start of the framework, a
 hang the time limit of the case."""
 
@@ -27,7 +30,7 @@ class Suspect:
 
     candidate: Candidate
     surface: str
-    symptom: str
+    symptom: Symptom
     number: int
 
 
@@ -53,10 +56,11 @@ def shrink_suspect(
     """
     surface, symptom = suspect.surface, suspect.symptom
     differs = _DiffersOnSurface(evaluator, surface, symptom)
-    smallest = shrink(suspect.candidate, differs, 1 if fatal_symptom(symptom) else SHRINK_BATCH_SIZE)
+    smallest = shrink(suspect.candidate, differs, 1 if symptom.is_fatal else SHRINK_BATCH_SIZE)
     confirmed = _confirm(evaluator, suspect, smallest)
     if smallest.case.id in known:
         return ShrunkSuspect(smallest, confirmed.surface_results)
+    # Half of the limit: a crash or hang of many neighbours would cost more than the shrinking.
     neighbours = neighbours_of(smallest, space)[: max_differing(symptom) // 2]
     return ShrunkSuspect(smallest, confirmed.surface_results, evaluate(evaluator, symptom, neighbours, [surface]))
 
@@ -65,21 +69,20 @@ def _confirm(evaluator: LocalEvaluator, suspect: Suspect, smallest: Candidate) -
     """Evaluate the smallest candidate on all surfaces, again until the symptom shows."""
     for _ in range(MAX_CONFIRMATIONS):
         (result,) = evaluate(evaluator, suspect.symptom, [smallest])
-        on_surface = result.result_on(suspect.surface)
-        if on_surface and on_surface.is_new and on_surface.symptom == suspect.symptom:
+        if result.shows(suspect.surface, suspect.symptom):
             break
     return result
 
 
-def max_differing(symptom: str) -> int:
+def max_differing(symptom: Symptom) -> int:
     """Return the maximum number of differing candidates while shrinking; twice the maximum number of neighbours."""
-    return MAX_FATAL_EVALUATIONS.get(fatal_symptom(symptom), MAX_SHRINK_EVALUATIONS)
+    return MAX_FATAL_EVALUATIONS.get(symptom.failure, MAX_SHRINK_EVALUATIONS)
 
 
 class _DiffersOnSurface:
     """Check whether candidates show a symptom on a surface; always False once the evaluation limits are reached."""
 
-    def __init__(self, evaluator: LocalEvaluator, surface: str, symptom: str) -> None:
+    def __init__(self, evaluator: LocalEvaluator, surface: str, symptom: Symptom) -> None:
         self.evaluator, self.surface, self.symptom = evaluator, surface, symptom
         self.evaluations_left, self.differing_count = MAX_SHRINK_EVALUATIONS, 0
 
@@ -88,8 +91,7 @@ class _DiffersOnSurface:
         evaluated = candidates[:within_limit]
         self.evaluations_left -= len(evaluated)
         results = evaluate(self.evaluator, self.symptom, evaluated, [self.surface]) if evaluated else []
-        on_surface = [result.result_on(self.surface) for result in results]
-        differ = [bool(one and one.is_new and one.symptom == self.symptom) for one in on_surface]
+        differ = [result.shows(self.surface, self.symptom) for result in results]
         self.differing_count += sum(differ)
         return differ + [False] * (len(candidates) - len(evaluated))
 
@@ -108,7 +110,7 @@ def neighbours_of(candidate: Candidate, space: OperatorSpace) -> list[Candidate]
     changed = itertools.chain([generated], _single_changes(generated, space))
     by_name = {one.name: one for one in changed if is_affordable(one)}
     neighbours = list(by_name.values())
-    step = max(1, -(-len(neighbours) // MAX_NEIGHBOURS))
+    step = max(1, -(-len(neighbours) // MAX_NEIGHBOURS))  # rounded up
     return neighbours[::step]
 
 
@@ -141,11 +143,7 @@ def _other_levels(factor: str, space: OperatorSpace) -> list[object]:
 
 def _axis_changes(candidate: Candidate) -> Iterator[Candidate]:
     """Yield the candidate with one more axis, a copy of the last one or of one cell, and without each of its axes."""
-    names = [
-        name
-        for name in (*NUMBER_PER_AXIS_FACTORS, *PAIR_FACTORS)
-        if not isinstance(candidate.levels.get(name, ""), str)
-    ]
+    names = candidate.per_axis_factors
     doubled = {name: (*candidate.per_axis(name), candidate.per_axis(name)[-1]) for name in names}
     single = {name: (*candidate.per_axis(name), _single_cell_level(name)) for name in names}
     if candidate.rank < 3:  # noqa: PLR2004 - axes that a framework has
@@ -154,9 +152,7 @@ def _axis_changes(candidate: Candidate) -> Iterator[Candidate]:
         yield candidate.with_levels(
             rank=candidate.rank + 1, **{name: (_single_cell_level(name), *candidate.per_axis(name)) for name in names}
         )
-    for axis in range(candidate.rank if candidate.rank > 1 else 0):
-        less = {name: (*candidate.per_axis(name)[:axis], *candidate.per_axis(name)[axis + 1 :]) for name in names}
-        yield candidate.with_levels(rank=candidate.rank - 1, **less)
+    yield from (candidate.without_axis(axis) for axis in range(candidate.rank) if candidate.rank > 1)
 
 
 def _single_cell_level(name: str) -> object:
@@ -168,23 +164,20 @@ def _per_axis_changes(candidate: Candidate, factor: str) -> Iterator[Candidate]:
     for axis, value in enumerate(values):
         for other in sorted({1, value - 1, *(value + more for more in SIZE_INCREMENTS), 2 * value, value // 2}):
             if other != value and other >= 0:
-                yield candidate.with_levels(**{factor: (*values[:axis], other, *values[axis + 1 :])})
+                yield candidate.with_levels_on_axis(axis, **{factor: other})
     for other in (values[0] - 1, values[0] + 1):
         yield candidate.with_levels(**{factor: (other,) * candidate.rank})
 
 
 def _padding_changes(candidate: Candidate, factor: str) -> Iterator[Candidate]:
-    yield from (candidate.with_levels(**{factor: word}) for word in ("same_upper", "same_lower") if factor == "padding")
+    if factor == "padding":
+        for word in (PaddingWord.SAME_UPPER, PaddingWord.SAME_LOWER):
+            yield candidate.with_levels(padding=word.value)
     pairs = candidate.per_axis(factor) or ((0, 0),) * candidate.rank
-    yield candidate.with_levels(**{factor: pairs})
+    candidate = candidate.with_levels(**{factor: pairs})  # the single ends of computed padding cannot be changed
+    yield candidate
     yield candidate.with_levels(**{factor: tuple((after, before) for before, after in pairs)})
     for axis, (before, after) in enumerate(pairs):
-        for pair in (
-            (before + 1, after),
-            (before, after + 1),
-            (before + 1, after + 1),
-            (0, after),
-            (before, 0),
-            (0, 0),
-        ):
-            yield candidate.with_levels(**{factor: (*pairs[:axis], pair, *pairs[axis + 1 :])})
+        more = ((before + 1, after), (before, after + 1), (before + 1, after + 1))
+        for pair in (*more, (0, after), (before, 0), (0, 0)):
+            yield candidate.with_levels_on_axis(axis, **{factor: pair})

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.coverage import Coverage, OperatorScheduler
-from conformance.exploration.cross_surface import SURFACES_PREFIX
-from conformance.exploration.evaluation import CandidateResult, Evaluator, SurfaceResult
+from conformance.exploration.cross_surface import SurfacesOracle
+from conformance.exploration.evaluation import CandidateResult, Evaluator, LocalEvaluator, OracleRequest, make_requests
 from conformance.exploration.findings import ExplorationFinding, FindingCollector
-from conformance.exploration.metamorphic import RELATION_PREFIX
-from conformance.exploration.oracles import OracleRequest, evaluate_all
+from conformance.exploration.oracles import ReferenceOrSurfacesOracle, RelationOracle
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
 
@@ -83,12 +82,13 @@ class Explorer:
         on_generation: Callable[[ExplorationCounts, Sequence[ExplorationFinding]], None] = lambda *_: None,
     ) -> None:
         """Explore until the stop condition; call on_generation(counts, new findings) after each generation."""
-        start = time.monotonic() - self.counts.seconds
+        start = time.monotonic() - self.counts.seconds  # a second call continues the count
         while size := stop.next_generation_size(self.counts):
-            results = self._evaluate([OracleRequest(candidate) for candidate in self.draw_generation(size)])
+            results = self._evaluate(make_requests(ReferenceOrSurfacesOracle(), self.draw_generation(size)))
             # A violated relation adds nothing if the candidate already differs from the reference.
             agreeing = [one.candidate for one in results if not any(item.symptom for item in one.surface_results)]
-            metamorphic = self._evaluate([OracleRequest(*pair) for pair in self.metamorphic_candidates(agreeing)])
+            metamorphic = self._evaluate(self.metamorphic_requests(agreeing))
+            # Before the results are counted: findings number the cases from the first one of this generation.
             new_findings = self.findings.add([*results, *metamorphic], self.counts.cases)
             self.record_results(results)
             self.counts.seconds = time.monotonic() - start
@@ -97,33 +97,30 @@ class Explorer:
     def _evaluate(self, requests: Sequence[OracleRequest]) -> list[CandidateResult]:
         """Evaluate candidates in as many parts as the evaluator can run in parallel."""
         parts = max(1, min(self.evaluator.capacity, len(requests) // MIN_CANDIDATES_PER_WORKER))
-        results: list[Sequence[SurfaceResult]] = [()] * len(requests)
+        results = [CandidateResult(request.candidate) for request in requests]
         # Interleaved parts contain all operators, so they take about the same time.
         pieces = [(requests[part::parts],) for part in range(parts)]
-        for part, evaluated in enumerate(self.evaluator.map(evaluate_all, pieces)):
+        for part, evaluated in enumerate(self.evaluator.map(LocalEvaluator.evaluate, pieces)):
             results[part::parts] = evaluated
-        return [CandidateResult(request.candidate, result) for request, result in zip(requests, results, strict=True)]
+        return results
 
     def draw_generation(self, size: int) -> Iterator[Candidate]:
         """Yield the candidates of the next generation; the scheduler chooses the operator of each."""
         for number in range(self.counts.cases, self.counts.cases + size):
             operator = self._scheduler.next() if self.guided else self._operators[number % len(self._operators)]
+            # A generator for each case, so that a draw does not depend on the number of values that others used.
             yield self._draw_candidate(operator, Rng(self.seed, operator, number))
 
-    def metamorphic_candidates(self, candidates: Sequence[Candidate]) -> list[tuple[Candidate, str]]:
-        """Return pairs of a candidate and the oracle that checks it.
+    def metamorphic_requests(self, candidates: Sequence[Candidate]) -> list[OracleRequest]:
+        """Return requests to check some of the candidates, and as many large ones, with metamorphic relations.
 
-        These are some of the given candidates and as many large ones. Large ones take the reference too long, so their
-        surfaces are compared with each other as well.
+        Large ones take the reference too long, so their surfaces are compared with each other as well.
         """
         sample = list(candidates[::METAMORPHIC_INTERVAL])
         rng = Rng(self.seed, "laws", self.counts.cases)
         draws = (self.spaces[rng.choice(list(self.spaces))].draw_large(rng) for _ in sample)
         large = [candidate for candidate in draws if candidate]
-        return [
-            *((candidate, RELATION_PREFIX) for candidate in sample + large),
-            *((candidate, SURFACES_PREFIX) for candidate in large),
-        ]
+        return make_requests(RelationOracle(), sample + large) + make_requests(SurfacesOracle(), large)
 
     def _draw_candidate(self, operator: str, rng: Rng) -> Candidate:
         space, novel, coverage = self.spaces[operator], self._novel_candidates[operator], self._coverage[operator]

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 
 from conformance.cases.features import case_features
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.cross_surface import SURFACES_PREFIX
 from conformance.exploration.diagnosis import ShrunkSuspect, Suspect, shrink_suspect
-from conformance.exploration.evaluation import FLAKY_SYMPTOM, CandidateResult, Evaluator, SurfaceResult
-from conformance.exploration.oracles import FATAL_SYMPTOMS, REFERENCE_ORACLE, oracle_of
+from conformance.exploration.evaluation import CandidateResult, Evaluator, SurfaceResult
 from conformance.exploration.space import OperatorSpace
+from conformance.exploration.symptoms import REFERENCE, SURFACES, OracleName, Symptom
 from reports.analysis.conditions import how_condition, shortest_conjunction
 from reports.results.vocabulary import Status
 
@@ -39,7 +38,7 @@ class ExplorationFinding:
     """
 
     operator: str
-    symptom: str
+    symptom: Symptom
     candidate: Candidate
     surfaces: tuple[str, ...]
     conditions: tuple[str, ...] | None
@@ -63,46 +62,17 @@ class ExplorationFinding:
     @property
     def sentence(self) -> str:
         """The finding in one sentence."""
-        subject = f"{self.operator} on {', '.join(self.surfaces)}: {_symptom_text(self.symptom)}"
+        subject = f"{self.operator} on {', '.join(self.surfaces)}: {self.symptom.description}"
         if self.conditions is None:
             return f"{subject}; no simple condition describes when."
         share = "most" if self.agreeing_count else "all"
         return f"{subject} in {share} tested cases with {' and '.join(self.conditions)}."
 
-    def explains(self, operator: str, surface: str, symptom: str, features: frozenset[str]) -> bool:
+    def explains(self, operator: str, surface: str, symptom: Symptom, features: frozenset[str]) -> bool:
         """Whether a difference belongs to this finding, by the features of its candidate."""
         if operator != self.operator or surface not in self.surfaces or symptom != self.symptom:
             return False
         return self.conditions is not None and features.issuperset(self.conditions)
-
-
-SYMPTOM_TEXTS: Mapping[str, str] = {
-    "value": "numbers are wrong by more than rounding allows",
-    "special": "NaN or infinity appears instead of a number, or a number instead of NaN or infinity",
-    "shape": "the output has a wrong shape",
-    "dtype": "the output has a wrong dtype",
-    "timed_out": "the call exceeds the time limit",
-    FLAKY_SYMPTOM: "the outcome differs between runs",
-}
-DISAGREEMENT_TEXTS: Mapping[str, str] = {
-    "value": "numbers differ by more than rounding allows",
-    "shape": "outputs differ in shape",
-    "dtype": "outputs differ in dtype",
-}
-
-
-def _symptom_text(symptom: str) -> str:
-    kind, _, detail = symptom.partition(": ")
-    if kind == "rejected":
-        return f"the call is rejected ({detail})"
-    if kind == "surfaces":
-        return f"the surfaces of the backend disagree ({DISAGREEMENT_TEXTS[detail]})"
-    if kind == "law":
-        relation, _, failure = detail.partition(": ")
-        if failure:
-            return f"in another call of the metamorphic relation {relation} {_symptom_text(failure)}"
-        return f"the metamorphic relation {relation} is violated"
-    return f"the process crashes ({detail})" if kind == "crashed" else SYMPTOM_TEXTS.get(symptom, symptom)
 
 
 @dataclass(frozen=True)
@@ -125,15 +95,16 @@ class SurfaceRecord:
     satisfies one relation may violate another. unexplained: differing candidates without a finding, by symptom.
     """
 
-    agreeing_by_oracle: dict[str, list[frozenset[str]]] = field(default_factory=dict)
-    unexplained: dict[str, list[UnexplainedCandidate]] = field(default_factory=dict)
+    agreeing_by_oracle: dict[OracleName, list[frozenset[str]]] = field(default_factory=dict)
+    unexplained: dict[Symptom, list[UnexplainedCandidate]] = field(default_factory=dict)
 
-    def agreeing_features(self, symptom: str) -> list[frozenset[str]]:
+    def agreeing_features(self, symptom: Symptom) -> list[frozenset[str]]:
         """Return the features of candidates that agreed with an oracle that would have shown the symptom.
 
         Comparing surfaces shows crashes and hangs too.
         """
-        oracles = (REFERENCE_ORACLE, SURFACES_PREFIX) if symptom.startswith(FATAL_SYMPTOMS) else (oracle_of(symptom),)
+        both = symptom.is_fatal and symptom.oracle == REFERENCE
+        oracles = (REFERENCE, SURFACES) if both else (symptom.oracle,)
         return [features for oracle in oracles for features in self.agreeing_by_oracle.get(oracle, [])]
 
 
@@ -165,13 +136,13 @@ class FindingCollector:
 
     def _record_result(self, one: UnexplainedCandidate, result: SurfaceResult) -> None:
         record = self._surface_records.setdefault((one.candidate.operator, result.surface), SurfaceRecord())
-        agreeing = record.agreeing_by_oracle.setdefault(oracle_of(result.kind), [])
+        agreeing = record.agreeing_by_oracle.setdefault(result.oracle, [])
         if result.status in AGREEING_STATUSES and len(agreeing) < MAX_AGREEING_CANDIDATES:
             agreeing.append(one.features)
-        if result.is_new and not self._is_explained(result.surface, result.symptom, one):
+        if result.is_new and result.symptom and not self._is_explained(result.surface, result.symptom, one):
             record.unexplained.setdefault(result.symptom, []).append(one)
 
-    def _is_explained(self, surface: str, symptom: str, one: UnexplainedCandidate) -> bool:
+    def _is_explained(self, surface: str, symptom: Symptom, one: UnexplainedCandidate) -> bool:
         for finding in self.findings:
             if finding.explains(one.candidate.operator, surface, symptom, one.features):
                 finding.explained_count += 1
@@ -200,7 +171,7 @@ class FindingCollector:
         remaining candidates.
         """
         for (of, surface), record in sorted(self._surface_records.items()):
-            for symptom in sorted(record.unexplained) if of == operator else ():
+            for symptom in sorted(record.unexplained, key=str) if of == operator else ():
                 waiting = sorted(record.unexplained.pop(symptom), key=lambda one: one.candidate.shrink_key)
                 remaining = MAX_SHRUNK_PER_GENERATION
                 while waiting := [one for one in waiting if not self._is_explained(surface, symptom, one)]:
@@ -208,11 +179,11 @@ class FindingCollector:
                     if not remaining or sum(surface in one.surfaces for one in similar) >= MAX_FINDINGS_PER_SYMPTOM:
                         self.uncounted += len(waiting)
                         break
-                    remaining -= 1
+                    remaining -= 1  # also for a suspect without a finding, so that flaky results end too
                     one = waiting.pop(0)
                     yield Suspect(one.candidate, surface, symptom, one.number)
 
-    def _known_cases(self, symptom: str) -> frozenset[str]:
+    def _known_cases(self, symptom: Symptom) -> frozenset[str]:
         """Return the ids of the smallest cases of findings with a symptom."""
         return frozenset(one.candidate.case.id for one in self.findings if one.symptom == symptom)
 
@@ -231,7 +202,7 @@ class FindingCollector:
             known.explained_count += 1
             return
         result = same[surface]
-        conditions, agreeing_count = self._conditions(shrunk, result)
+        conditions, agreeing_count = self._conditions(shrunk, suspect, result.how)
         finding = ExplorationFinding(
             smallest.operator,
             symptom,
@@ -246,19 +217,20 @@ class FindingCollector:
         )
         self.findings.append(finding)
 
-    def _conditions(self, shrunk: ShrunkSuspect, result: SurfaceResult) -> tuple[tuple[str, ...] | None, int]:
+    def _conditions(self, shrunk: ShrunkSuspect, suspect: Suspect, how: str) -> tuple[tuple[str, ...] | None, int]:
         """Return the fewest conditions for a difference, and the number of agreeing candidates that satisfy them.
 
         All differing neighbours satisfy the conditions, and few agreeing candidates do. None if there are no such
-        conditions. result: of the smallest candidate.
+        conditions. how: native, padded or composed, of the smallest candidate.
         """
-        evaluated = [(one.candidate, one.result_on(result.surface)) for one in shrunk.neighbour_results]
+        surface, symptom = suspect.surface, suspect.symptom
+        evaluated = [(one.candidate, one.result_on(surface)) for one in shrunk.neighbour_results]
         neighbours = [(how_condition(item.how).union(case_features(one.case)), item) for one, item in evaluated if item]
-        differing = [features for features, item in neighbours if item.is_new and item.symptom == result.symptom]
+        differing = [features for features, item in neighbours if item.is_new and item.symptom == symptom]
         agreeing = [features for features, item in neighbours if item.status in AGREEING_STATUSES]
-        record = self._surface_records[shrunk.smallest.operator, result.surface]
-        agreeing += record.agreeing_features(result.symptom)
-        covered = [how_condition(result.how).union(case_features(shrunk.smallest.case)), *differing]
+        record = self._surface_records[shrunk.smallest.operator, surface]
+        agreeing += record.agreeing_features(symptom)
+        covered = [how_condition(how).union(case_features(shrunk.smallest.case)), *differing]
         exceptions = len(covered) // MAX_EXCEPTION_RATIO
         conditions = shortest_conjunction(covered, agreeing, _condition_rank, exceptions=exceptions)
         # Neighbours may differ for another reason: then describe the smallest candidate alone.

@@ -1,91 +1,203 @@
-"""The three oracles: the reference, metamorphic relations, and other surfaces.
+"""The oracles: the reference, and metamorphic relations (see `relations`). `cross_surface` has the third one.
 
-A prefix of the symptom names the oracle; symptoms of the reference have no prefix.
+Relations need no reference, so they are also checked on cases that would take the reference too long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from conformance import CatalogueError
-from conformance.exploration import cross_surface
+from conformance.adapters.api.surface import Program, Surface, Unsupported
+from conformance.catalogue.value_range import out_of_range
+from conformance.execution.run import Run
+from conformance.execution.task import Task
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.cross_surface import SURFACES_PREFIX
-from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
-from conformance.exploration.metamorphic import RELATION_PREFIX, MetamorphicChecker
-from conformance.judging.expected import compute_expected
-from reports.results.vocabulary import Outcome
-
-REFERENCE_ORACLE = ""
-FATAL_SYMPTOMS = (Outcome.CRASHED, Outcome.TIMED_OUT)
-"""Symptoms of a crash and a hang. After each of these the framework must be started again."""
-
-
-def oracle_of(symptom: str) -> str:
-    """Return the oracle of a symptom, or of the kind of a result.
-
-    This is `law: NAME` for a metamorphic relation, else SURFACES_PREFIX or REFERENCE_ORACLE.
-    """
-    if symptom.startswith(RELATION_PREFIX):
-        return ": ".join(symptom.split(": ")[:2])
-    return SURFACES_PREFIX if symptom.startswith(SURFACES_PREFIX) else REFERENCE_ORACLE
-
-
-def fatal_symptom(symptom: str) -> str:
-    """Return which of FATAL_SYMPTOMS a symptom is, also in a related call of a metamorphic relation; "" if none."""
-    text = symptom.removeprefix(f"{oracle_of(symptom)}: ")
-    return next((word for word in FATAL_SYMPTOMS if text.startswith(word)), "")
+from conformance.exploration.convention_domains import conventions_of
+from conformance.exploration.conventions import make_checkable_task
+from conformance.exploration.cross_surface import SurfacesOracle
+from conformance.exploration.evaluation import (
+    NEW_STATUSES,
+    Call,
+    CandidateResult,
+    Check,
+    LocalEvaluator,
+    Oracle,
+    SurfaceResult,
+    make_requests,
+)
+from conformance.exploration.relations import RELATIONS, MetamorphicRelation, RelatedCall
+from conformance.exploration.space import is_affordable
+from conformance.exploration.symptoms import SURFACES, OracleName, Symptom, fatal_symptom, normalise_message
+from conformance.judging.expected import Expected, compute_expected
+from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
+from reports.results import ResultRecord
+from reports.results.exploration import OracleKind
+from reports.results.vocabulary import DifferenceKind, Outcome, Status
 
 
-@dataclass(frozen=True)
-class OracleRequest:
-    """A candidate and the oracle to check it with.
-
-    oracle: REFERENCE_ORACLE, RELATION_PREFIX for all relations, or SURFACES_PREFIX.
-    """
-
-    candidate: Candidate
-    oracle: str = REFERENCE_ORACLE
-
-
-def is_accepted_by_reference(candidate: Candidate) -> bool:
-    """Check that the reference accepts the parameters of a candidate, even if it cannot check the values."""
-    try:
-        return bool(compute_expected(candidate.case).inputs)
-    except CatalogueError:
-        return False
+def make_oracle(name: OracleName) -> Oracle:
+    """Return the oracle of a name."""
+    if name.kind is OracleKind.RELATION:
+        return RelationOracle(name.relation)
+    return SurfacesOracle() if name == SURFACES else ReferenceOracle()
 
 
 def evaluate(
-    evaluator: LocalEvaluator, symptom: str, candidates: Sequence[Candidate], surfaces: Sequence[str] = ()
+    evaluator: LocalEvaluator, symptom: Symptom, candidates: Sequence[Candidate], surfaces: Sequence[str] = ()
 ) -> list[CandidateResult]:
     """Evaluate candidates with the oracle of a symptom; surfaces: only these, if the oracle can check them alone."""
-    fatal = bool(fatal_symptom(symptom))
-    if symptom.startswith(RELATION_PREFIX):
-        return MetamorphicChecker(evaluator).evaluate(
-            candidates, surfaces, oracle_of(symptom).removeprefix(RELATION_PREFIX), fatal=fatal
-        )
-    if symptom.startswith(SURFACES_PREFIX):
-        return cross_surface.compare_surfaces(evaluator, candidates)
-    return evaluator.evaluate(candidates, surfaces, fatal=fatal)
+    requests = make_requests(make_oracle(symptom.oracle), candidates)
+    return evaluator.evaluate(requests, surfaces, fatal=symptom.is_fatal)
 
 
-def evaluate_all(evaluator: LocalEvaluator, requests: Sequence[OracleRequest]) -> list[Sequence[SurfaceResult]]:
-    """Return the results of each request, in order.
+@dataclass(frozen=True)
+class ReferenceOracle:
+    """Compares the result of a candidate on each surface with the reference."""
 
-    If the reference cannot check the values of a candidate, its surfaces are compared with each other instead.
+    needs_all_surfaces = False
+
+    def checks(self, run: Run, candidate: Candidate, *, fatal: bool) -> Sequence[ReferenceCheck]:
+        """Return a check for each surface; none if the reference gives no answer.
+
+        fatal: the program still runs then, and agrees if it returns anything.
+        """
+        expected = _expected_for(candidate, fatal=fatal)
+        if expected is None or not (expected.target or fatal):
+            return []
+        tasks = [make_checkable_task(run, candidate, surface) for surface in run.surfaces]
+        return [ReferenceCheck(run, task, expected) for task in tasks]
+
+
+@dataclass(frozen=True)
+class ReferenceCheck:
+    """A candidate on one surface; expected: without a target if every returned array agrees."""
+
+    run: Run
+    task: Task
+    expected: Expected
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """The program of the candidate, if there is one."""
+        return [Call(self.task, self.expected.inputs)] if isinstance(self.task.program, Program) else []
+
+    def judge(self, outcomes: Sequence[ProgramOutcome]) -> Iterator[SurfaceResult]:
+        """Yield one result."""
+        surface, program = self.task.surface.name, self.task.program
+        if isinstance(program, Unsupported):
+            yield SurfaceResult(surface, Status.UNSUPPORTED, kind=program.reason)
+            return
+        (outcome,) = outcomes
+        if outcome.kind == Outcome.UNSUPPORTED:
+            yield SurfaceResult(surface, Status.UNSUPPORTED, kind=outcome.message)
+        elif outcome.kind in JUDGED_OUTCOMES and not self.expected.targets:
+            status = Status.PASS if outcome.kind == Outcome.RETURNED else Status.UNSUPPORTED
+            yield SurfaceResult(surface, status, how=program.how, kind=outcome.kind)
+        else:
+            # The second value is the answer to a convention, which only cases of the catalogue have.
+            record, _ = self.run.judge.judge_task(self.task, outcome, self.expected)
+            symptom = _symptom_of(outcome, record) if record.status in {*NEW_STATUSES, Status.KNOWN} else None
+            kinds = (record.outcome, record.kind, _power_of_ten(record.budget_used), symptom or "")
+            kind, message = " ".join(map(str, kinds)), record.message or ""
+            yield SurfaceResult(surface, record.status, symptom, program.how, kind, message)
+
+
+@dataclass(frozen=True)
+class ReferenceOrSurfacesOracle:
+    """The reference. If it cannot check the values of a candidate, the surfaces are compared with each other."""
+
+    needs_all_surfaces = True
+
+    def checks(self, run: Run, candidate: Candidate, *, fatal: bool) -> Sequence[Check]:
+        """Return the checks of the first oracle that can check the candidate; none for parameters that are rejected."""
+        checks = ReferenceOracle().checks(run, candidate, fatal=fatal)
+        return checks or (SurfacesOracle().checks(run, candidate, fatal=fatal) if _expected_for(candidate) else [])
+
+
+def _expected_for(candidate: Candidate, *, fatal: bool = False) -> Expected | None:
+    """Return the expected result, without a target if values leave the normal range; None if the reference rejects it.
+
+    fatal: return the inputs without a target if the case is too large for the reference.
     """
-    results: dict[int, Sequence[SurfaceResult]] = {}
-    for oracle in dict.fromkeys(request.oracle for request in requests):
-        numbers = [number for number, request in enumerate(requests) if request.oracle == oracle]
-        evaluated = evaluate(evaluator, oracle, [requests[number].candidate for number in numbers])
-        results |= {number: one.surface_results for number, one in zip(numbers, evaluated, strict=True)}
-    unchecked = [
-        number
-        for number, request in enumerate(requests)
-        if request.oracle == REFERENCE_ORACLE and not results[number] and is_accepted_by_reference(request.candidate)
-    ]
-    compared = cross_surface.compare_surfaces(evaluator, [requests[number].candidate for number in unchecked])
-    results |= {number: one.surface_results for number, one in zip(unchecked, compared, strict=True)}
-    return [results[number] for number in range(len(requests))]
+    if fatal and not is_affordable(candidate):
+        return Expected({name: spec.make() for name, spec in candidate.case.inputs.items()}, None)
+    try:
+        expected = compute_expected(candidate.case)
+    except CatalogueError:
+        return None
+    return Expected(expected.inputs, None) if next(out_of_range(candidate.case, expected), None) else expected
+
+
+def _symptom_of(outcome: ProgramOutcome, record: ResultRecord) -> Symptom:
+    if record.flaky:
+        return Symptom(Status.FLAKY)
+    # Only the framework's message distinguishes the causes of rejected calls.
+    message = normalise_message(outcome.message) if record.kind == DifferenceKind.REJECTED else None
+    return fatal_symptom(outcome) or Symptom(record.kind, message)
+
+
+def _power_of_ten(used: float | None) -> str:
+    """Return the exponent of the used error bound, as `e-02`; "0" or "inf" for these, "" without a bound."""
+    if used is None or used == 0:
+        return "" if used is None else "0"
+    return f"{used:.0e}"[-4:] if used < float("inf") else "inf"
+
+
+@dataclass(frozen=True)
+class RelationOracle:
+    """Checks relations between calls on each surface; relation: name of the only one to check, "" for all."""
+
+    relation: str = ""
+    needs_all_surfaces = False
+
+    def checks(self, run: Run, candidate: Candidate, *, fatal: bool) -> Sequence[RelationCheck]:  # noqa: ARG002
+        """Return a check for each relation and surface.
+
+        A candidate that observes a convention has no checks, because some answers to it violate a relation.
+        """
+        if conventions_of(candidate):
+            return []
+        inputs = {name: spec.make() for name, spec in candidate.case.inputs.items()}
+        checks = []
+        for relation in RELATIONS:
+            related = relation.related_calls(candidate, inputs) if self.relation in {"", relation.name} else ()
+            for surface in run.surfaces if related else ():
+                calls = _calls_on_surface(run, surface, [RelatedCall(candidate.case, inputs), *related])
+                checks += [RelationCheck(candidate, relation, surface.name, calls)] if calls else []
+        return checks
+
+
+@dataclass(frozen=True)
+class RelationCheck:
+    """A relation on a surface; calls: that of the candidate, then the related calls."""
+
+    candidate: Candidate
+    relation: MetamorphicRelation
+    surface: str
+    calls: Sequence[Call]
+
+    def judge(self, outcomes: Sequence[ProgramOutcome]) -> Sequence[SurfaceResult]:
+        """Return one result: the first crash or hang, or whether the outputs satisfy the relation."""
+        oracle = OracleName(OracleKind.RELATION, self.relation.name)
+        for number, one in enumerate(outcomes):
+            if symptom := fatal_symptom(one):
+                # If a related call crashes, the symptom names the relation: the candidate itself may be correct.
+                symptom = replace(symptom, oracle=oracle) if number else symptom
+                return [SurfaceResult(self.surface, Status(one.kind), symptom, message=one.message, oracle=oracle)]
+        outputs = [one.arrays[0] for one in outcomes if one.kind == Outcome.RETURNED and len(one.arrays) == 1]
+        if len(outputs) < len(outcomes):
+            return [SurfaceResult(self.surface, Status.UNSUPPORTED, oracle=oracle)]
+        if self.relation.is_satisfied(self.candidate, self.calls[0].inputs, outputs):
+            return [SurfaceResult(self.surface, Status.PASS, oracle=oracle)]
+        return [SurfaceResult(self.surface, Status.FAIL, Symptom(None, oracle=oracle), oracle=oracle)]
+
+
+def _calls_on_surface(run: Run, surface: Surface, related: Sequence[RelatedCall]) -> Sequence[Call]:
+    """Return calls on a surface; none if it lacks a program for one of them, or the ledger has an entry for one."""
+    calls = [Call(run.make_task(one.case, surface), one.inputs) for one in related]
+    tasks = [call.task for call in calls]
+    # Programs first: a ledger lookup computes the features of the case.
+    possible = all(isinstance(task.program, Program) for task in tasks) and not any(map(run.judge.ledger_entry, tasks))
+    return calls if possible else []

@@ -78,6 +78,7 @@ def write_exploration(
     records = tuple(finding_record(one, scripts.get(one.id, "")) for one in findings)
     results, page = folder / "results" / f"{name}.jsonl", folder / f"{name}.md"
     candidates = [one.candidate for one in findings]
+    # On a cluster a worker runs the cases: the client may not have the framework.
     write_in_folder(results, *evaluator.map(run_findings, [(candidates, replace(explored, findings=records))]))
     write_in_folder(page, render_findings_page(load_report([results], allow_mixed=True).explorations[0]))
     return [results, *case_files, page]
@@ -117,7 +118,7 @@ def finding_record(finding: ExplorationFinding, script: str = "") -> FindingReco
         case=finding.candidate.case.id,
         operator=finding.operator,
         surfaces=tuple(finding.surfaces),
-        symptom=finding.symptom,
+        symptom=str(finding.symptom),
         sentence=finding.sentence,
         conditions=None if finding.conditions is None else tuple(finding.conditions),
         features=tuple(sorted(finding.features)),

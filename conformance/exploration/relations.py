@@ -22,12 +22,13 @@ import numpy as np
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.case import Case
 from conformance.cases.compositions import plan_steps
-from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, Rounding
+from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, Arithmetic, Geometry, Rounding
 from conformance.cases.steps import case_step
-from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, Candidate
+from conformance.exploration.candidate import WHOLE_NUMBER_VALUES, Candidate
 
-WHOLE_NUMBER_VALUES = frozenset({"integers", "distinct"})
 EXACT_ARITHMETIC = frozenset({Arithmetic.SELECTION, Arithmetic.SUM})
+NEGATED_OPERATORS = {"max_pool": "min_pool", "min_pool": "max_pool"}
+"""The only pair of operators of which each is the other one, negated. The table of operators does not relate them."""
 UNBATCHED_INPUTS = frozenset({"kernel", "bias"})
 """Inputs without a batch axis."""
 
@@ -62,10 +63,6 @@ def _is_exact(candidate: Candidate) -> bool:
     return OPERATORS[candidate.operator].arithmetic in EXACT_ARITHMETIC
 
 
-def _has_batch(candidate: Candidate) -> bool:
-    return candidate.levels.get("output", "x") not in UNBATCHED_INPUTS
-
-
 def _slice_inputs(inputs: InputArrays, index: tuple[slice, ...]) -> InputArrays:
     return {
         name: array if name in UNBATCHED_INPUTS else np.ascontiguousarray(array[index])
@@ -75,7 +72,8 @@ def _slice_inputs(inputs: InputArrays, index: tuple[slice, ...]) -> InputArrays:
 
 def _batch_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
     batch = candidate.case.shape[0]
-    if batch < 2 or not _is_exact(candidate) or not _has_batch(candidate):  # noqa: PLR2004 - several items
+    has_batch = candidate.levels.get("output", "x") not in UNBATCHED_INPUTS  # the output of a gradient: of one input
+    if batch < 2 or not _is_exact(candidate) or not has_batch:  # noqa: PLR2004 - several items
         return ()
     single = candidate.with_levels(batch=1).case
     return [RelatedCall(single, _slice_inputs(inputs, (slice(item, item + 1),))) for item in range(batch)]
@@ -86,6 +84,7 @@ def _channel_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[Relate
     if channels < 2 or not _is_exact(candidate) or "kernel" in inputs:  # noqa: PLR2004 - several channels
         return ()
     single = candidate.with_levels(channels=1).case
+    # The first and the last channel only: one call for each of up to 65 channels would take too long.
     return [
         RelatedCall(single, _slice_inputs(inputs, (slice(None), slice(item, item + 1)))) for item in (0, channels - 1)
     ]
@@ -101,15 +100,12 @@ def _matches_outer_channels(_candidate: Candidate, _inputs: InputArrays, outputs
 
 
 def _reversed_axes_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
+    # An index counts the cells in the order of the axes, so reversing them changes it.
     if candidate.rank < 2 or not _is_exact(candidate) or "indices" in {candidate.levels.get("output"), *inputs}:  # noqa: PLR2004
         return ()
     if OPERATORS[candidate.operator].geometry is Geometry.FRACTIONS:  # each axis has its own random sample
         return ()
-    names = [
-        *NUMBER_PER_AXIS_FACTORS,
-        *(name for name in PAIR_FACTORS if not isinstance(candidate.levels.get(name, ""), str)),
-    ]
-    reversed_levels = {name: candidate.per_axis(name)[::-1] for name in names if name in candidate.levels}
+    reversed_levels = {name: candidate.per_axis(name)[::-1] for name in candidate.per_axis_factors}
     reversed_inputs = {name: _reverse_axes(array) for name, array in inputs.items()}
     return [RelatedCall(candidate.with_levels(**reversed_levels).case, reversed_inputs)]
 
@@ -165,7 +161,8 @@ def _equal_after_shift(candidate: Candidate, _inputs: InputArrays, outputs: Sequ
 
 
 def _negated_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
-    other = {"max_pool": "min_pool", "min_pool": "max_pool"}.get(candidate.operator)
+    other = NEGATED_OPERATORS.get(candidate.operator)
+    # The smallest integer has no negative. Floating dtypes have one for every number.
     if not other or NUMPY_DTYPES[candidate.levels["dtype"]].kind not in "fV":
         return ()
     return [RelatedCall(Candidate(other, candidate.levels, candidate.inputs).case, {"x": -inputs["x"]})]
@@ -176,8 +173,10 @@ def _equal_after_negation(_candidate: Candidate, _inputs: InputArrays, outputs: 
 
 
 def _convolution_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
+    operator = OPERATORS[candidate.operator]
+    is_average = operator.is_pooling and operator.arithmetic is Arithmetic.AVERAGE and not operator.is_gradient
     integers = candidate.levels["values"] in WHOLE_NUMBER_VALUES and candidate.levels["dtype"] in {"float32", "float64"}
-    if candidate.operator != "avg_pool" or not integers:
+    if not is_average or not integers:
         return ()
     cells = int(np.prod(case_step(candidate.case).window))
     composed = replace(candidate.case, via=("conv",))
@@ -188,10 +187,6 @@ def _convolution_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[Re
     return [RelatedCall(composed, inputs)] if cells & (cells - 1) == 0 else ()  # other weights 1/cells are rounded
 
 
-def _is_equal(_candidate: Candidate, _inputs: InputArrays, outputs: Sequence[Array]) -> bool:
-    return equal_arrays(outputs[0], outputs[1])
-
-
 def _adjoint_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
     operator = OPERATORS[candidate.operator]
     is_linear = operator.arithmetic is Arithmetic.SUM and not operator.is_gradient
@@ -199,7 +194,7 @@ def _adjoint_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[Relate
         return ()
     levels = {**candidate.levels, "output": "x"}
     gradient = Candidate(
-        f"{candidate.operator}_grad", levels, {**candidate.inputs, "grad": {"values": "integers"}}
+        candidate.operator + GRADIENT_SUFFIX, levels, {**candidate.inputs, "grad": {"values": "integers"}}
     ).case
     return [RelatedCall(gradient, {"grad": gradient.inputs["grad"].make(), **inputs})]
 
@@ -210,6 +205,7 @@ def _satisfies_adjoint(candidate: Candidate, inputs: InputArrays, outputs: Seque
     grad = call.inputs["grad"].astype(np.float64)
     if forward.shape != grad.shape or backward.shape != inputs["x"].shape:
         return False
+    # Sums of small integers are exact in float64, so both sides must be equal.
     left = (forward.astype(np.float64) * grad).sum()
     return bool(left == (inputs["x"].astype(np.float64) * backward.astype(np.float64)).sum())
 
@@ -227,6 +223,6 @@ RELATIONS: tuple[MetamorphicRelation, ...] = (
     MetamorphicRelation("axes", _reversed_axes_calls, _equal_after_reversal),
     MetamorphicRelation("shift", _shifted_calls, _equal_after_shift),
     MetamorphicRelation("negation", _negated_calls, _equal_after_negation),
-    MetamorphicRelation("convolution", _convolution_calls, _is_equal),
+    MetamorphicRelation("convolution", _convolution_calls, lambda _candidate, _inputs, outputs: equal_arrays(*outputs)),
     MetamorphicRelation("adjoint", _adjoint_calls, _satisfies_adjoint),
 )

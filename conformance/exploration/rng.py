@@ -30,7 +30,7 @@ class Rng:
 
     def randrange(self, limit: int) -> int:
         """Return an integer from 0 to limit - 1."""
-        return int(self._bits.random_raw()) % limit
+        return int(self._bits.random_raw()) % limit  # the limits are so far below 2^64 that the bias does not matter
 
     def randint(self, low: int, high: int) -> int:
         """Return an integer from low to high, both included."""

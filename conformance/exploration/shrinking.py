@@ -74,13 +74,13 @@ def _simpler_candidates(candidate: Candidate) -> Iterator[Candidate]:
     by_name = {
         one.name: one for one in _shrink_steps(candidate) if one.is_valid() and one.shrink_key < candidate.shrink_key
     }
-    by_name.pop(candidate.name, None)
+    by_name.pop(candidate.name, None)  # written numbers are not part of a name
     yield from sorted(by_name.values(), key=lambda one: one.shrink_key)
 
 
 def _shrink_steps(candidate: Candidate) -> Iterator[Candidate]:
     """Yield every candidate one step away; some are invalid or larger."""
-    yield from (_without_axis(candidate, axis) for axis in range(candidate.rank) if candidate.rank > 1)
+    yield from (candidate.without_axis(axis) for axis in range(candidate.rank) if candidate.rank > 1)
     for factor, level in candidate.levels.items():
         simplest = SIMPLEST_LEVELS.get(factor, OPERATORS[candidate.operator].defaults.get(factor))
         if factor in NUMBER_PER_AXIS_FACTORS:
@@ -106,36 +106,17 @@ def _smaller_numbers(candidate: Candidate, factor: str) -> Iterator[Candidate]:
         )
 
 
-def _without_axis(candidate: Candidate, axis: int) -> Candidate:
-    """Return the candidate without one of its spatial axes."""
-    changed = {
-        name: _without_position(candidate.per_axis(name), axis)
-        for name in NUMBER_PER_AXIS_FACTORS
-        if name in candidate.levels
-    }
-    changed |= {
-        name: _without_position(candidate.per_axis(name), axis)
-        for name in PAIR_FACTORS
-        if not isinstance(candidate.levels.get(name, ""), str)
-    }
-    return candidate.with_levels(rank=candidate.rank - 1, **changed)
-
-
-def _without_position(values: tuple[object, ...], axis: int) -> tuple[object, ...]:
-    return values[:axis] + values[axis + 1 :]
-
-
 def _smaller_sizes(candidate: Candidate, factor: str) -> Iterator[Candidate]:
     """Yield smaller sizes on one axis, and the simplest size on all axes."""
     simplest = SIMPLEST_LEVELS.get(factor, 1)
     values = candidate.per_axis(factor)
     yield candidate.with_levels(**{factor: (simplest,) * candidate.rank})
-    if "window" in candidate.levels and factor == "stride":
+    if "window" in candidate.levels and factor == "stride":  # the default stride of pooling
         yield candidate.with_levels(stride=candidate.per_axis("window"))
     for axis, value in enumerate(values):
         for smaller in sorted({simplest, 1, 2, 3, value // 2, value - value // 4, value - 2, value - 1}):
             if simplest <= smaller < value:
-                yield candidate.with_levels(**{factor: (*values[:axis], smaller, *values[axis + 1 :])})
+                yield candidate.with_levels_on_axis(axis, **{factor: smaller})
 
 
 def _smaller_padding(candidate: Candidate, factor: str) -> Iterator[Candidate]:
@@ -154,15 +135,7 @@ def _smaller_padding(candidate: Candidate, factor: str) -> Iterator[Candidate]:
         for smaller in {0, int(math.copysign(abs(value) // 2, value)), int(math.copysign(abs(value) - 1, value))}:
             if abs(smaller) < abs(value):
                 pair = (smaller, pairs[axis][1]) if end == 0 else (pairs[axis][0], smaller)
-                yield candidate.with_levels(**{factor: (*pairs[:axis], pair, *pairs[axis + 1 :])})
-
-
-def _halve(size: int) -> int:
-    return size // 2
-
-
-def _decrement(size: int) -> int:
-    return size - 1
+                yield candidate.with_levels_on_axis(axis, **{factor: pair})
 
 
 def _joint_reductions(candidate: Candidate) -> Iterator[Candidate]:
@@ -170,16 +143,15 @@ def _joint_reductions(candidate: Candidate) -> Iterator[Candidate]:
 
     If only one of them is reduced, the candidate may be invalid or no longer differ.
     """
-    for factor, other in itertools.combinations(
-        [name for name in NUMBER_PER_AXIS_FACTORS if name in candidate.levels], 2
-    ):
+    sizes = {name: candidate.per_axis(name) for name in NUMBER_PER_AXIS_FACTORS if name in candidate.levels}
+    for factors in itertools.combinations(sizes, 2):
         for axis in range(candidate.rank):
-            for reduce in (_halve, _decrement):
-                first, second = list(candidate.per_axis(factor)), list(candidate.per_axis(other))
-                first[axis], second[axis] = reduce(first[axis]), reduce(second[axis])
-                margins = first[axis] - SIMPLEST_LEVELS.get(factor, 1), second[axis] - SIMPLEST_LEVELS.get(other, 1)
-                if min(margins) >= 0:
-                    yield candidate.with_levels(**{factor: tuple(first), other: tuple(second)})
+            for smaller in (
+                {name: sizes[name][axis] // 2 for name in factors},
+                {name: sizes[name][axis] - 1 for name in factors},
+            ):
+                if all(size >= SIMPLEST_LEVELS.get(name, 1) for name, size in smaller.items()):
+                    yield candidate.with_levels_on_axis(axis, **smaller)
     if "padding" in candidate.levels:
         yield from _padding_as_input(candidate)
     if {"channels", "groups"} <= candidate.levels.keys():
@@ -195,8 +167,7 @@ def _padding_as_input(candidate: Candidate) -> Iterator[Candidate]:
     for axis, (before, after) in enumerate(pairs):
         for pair in ((0, after), (before, 0), (0, 0)):
             larger = extent[axis] + before + after - sum(pair)
-            padding = (*pairs[:axis], pair, *pairs[axis + 1 :])
-            yield candidate.with_levels(padding=padding, extent=(*extent[:axis], larger, *extent[axis + 1 :]))
+            yield candidate.with_levels_on_axis(axis, padding=pair, extent=larger)
 
 
 def _can_write_out(candidate: Candidate) -> bool:
@@ -218,9 +189,10 @@ def _nested_list(array: object) -> object:
 
 def _simpler_numbers(candidate: Candidate) -> Iterator[Candidate]:
     """Yield candidates with simpler numbers: all zeros, all ones, then single numbers replaced."""
-    steps = (one for name in candidate.written_numbers for one in _number_replacements(candidate, name))
-    smaller = (one for one in steps if one.is_valid() and one.shrink_key < candidate.shrink_key)
-    yield from smaller
+    for name in candidate.written_numbers:
+        for one in _number_replacements(candidate, name):
+            if one.is_valid() and one.shrink_key < candidate.shrink_key:
+                yield one
 
 
 def _cut_candidates(candidate: Candidate) -> Iterator[Candidate]:

@@ -6,11 +6,13 @@ The kind of a size is drawn first, then a number of that kind, so that rare kind
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any
 
 from conformance.cases.operators import OPERATORS, Geometry, PaddingWord
 from conformance.catalogue.factors import FactorLevel
 from conformance.exploration.rng import Rng
+from reports.results.vocabulary import Word
 
 VECTOR_WIDTH_SIZES = (15, 16, 17, 31, 32, 33, 63, 64, 65)
 """Extents and numbers of channels near the widths of vector instructions."""
@@ -18,6 +20,27 @@ LONG_AXIS_CELLS = 65_536
 """Number of cells on an axis that overflows a 16-bit counter."""
 LARGE_WINDOW_CELLS = (257, 300, 512, 700, 1030)
 """Numbers of cells of a window for which accumulation in 8 or 16 bits loses accuracy."""
+
+
+class ExtentKind(Enum):
+    """The extent of the largest axis."""
+
+    SMALL = "up to 4 cells"
+    MIDDLE = "up to 13 cells"
+    VECTOR = "one of VECTOR_WIDTH_SIZES"
+    LARGE = "one of LARGE_WINDOW_CELLS"
+    LONG = "LONG_AXIS_CELLS or more"
+
+
+class PaddingKind(Word):
+    """The padding at both ends of each axis."""
+
+    NONE = "none"
+    EQUAL = "equal"
+    BEFORE = "before"
+    AFTER = "after"
+    UNEQUAL = "unequal"
+    CROPPED = "cropped"  # negative; only the operator pad has it
 
 
 def draw_sizes(operator: str, rank: int, rng: Rng) -> dict[str, FactorLevel]:
@@ -85,12 +108,9 @@ def _draw_output_factors(
     if geometry is Geometry.FRACTIONS:
         return {"output_size": tuple(rng.randint(1, max(size - 1, 1)) for size in extent)}
     if geometry is Geometry.BINS:
-        return {"output_size": tuple(_draw_bins(size, rng) for size in extent)}
+        bins = (rng.choice((1, size, rng.randint(1, size + 2), rng.randint(1, 9 * size))) for size in extent)
+        return {"output_size": tuple(bins)}
     return {}
-
-
-def _draw_bins(extent: int, rng: Rng) -> int:
-    return rng.choice((1, extent, rng.randint(1, extent + 2), rng.randint(1, 9 * extent)))
 
 
 def _draw_per_axis(rank: int, rng: Rng, draw: Callable[[int], int]) -> tuple[int, ...]:
@@ -102,18 +122,22 @@ def _draw_per_axis(rank: int, rng: Rng, draw: Callable[[int], int]) -> tuple[int
 
 def _draw_extents(rank: int, rng: Rng) -> tuple[int, ...]:
     """Draw small extents for all axes, then replace that of one axis by an extent of another kind."""
-    kind = rng.usual_or_unusual(("small", "middle"), ("middle", "vector", "large", "long"))
-    extents = [rng.randint(1, 4 if kind == "small" else 9) for _ in range(rank)]
+    kind = rng.usual_or_unusual(
+        (ExtentKind.SMALL, ExtentKind.MIDDLE),
+        (ExtentKind.MIDDLE, ExtentKind.VECTOR, ExtentKind.LARGE, ExtentKind.LONG),
+    )
+    extents = [rng.randint(1, 4 if kind is ExtentKind.SMALL else 9) for _ in range(rank)]
+    # Three axes of 9 cells would leave few terms for windows and channels.
     extents = [min(size, 5) if rank > 2 else size for size in extents]  # noqa: PLR2004 - axes
     axis = rng.randrange(rank)
-    if kind == "vector":
+    if kind is ExtentKind.VECTOR:
         extents[axis] = rng.choice(VECTOR_WIDTH_SIZES)
-    elif kind == "large":
+    elif kind is ExtentKind.LARGE:
         extents[axis] = rng.choice(LARGE_WINDOW_CELLS)
-    elif kind == "long":
+    elif kind is ExtentKind.LONG:
         extents = [1] * rank if rng.one_in(2) else [min(size, 2) for size in extents]
         extents[axis] = LONG_AXIS_CELLS + rng.randrange(5000)
-    elif kind == "middle":
+    elif kind is ExtentKind.MIDDLE:
         extents[axis] = rng.randint(5, 13)
     return tuple(extents)
 
@@ -133,18 +157,27 @@ def _draw_dilation(rng: Rng) -> int:
 
 
 def _draw_padding(window: tuple[int, ...], rng: Rng) -> FactorLevel:
-    kind = rng.usual_or_unusual(
-        ("none", "equal"),
-        ("equal", "before", "after", "any", "any", PaddingWord.SAME_UPPER.value, PaddingWord.SAME_LOWER.value),
+    usual, uneven = (
+        (PaddingKind.NONE, PaddingKind.EQUAL),
+        (PaddingKind.UNEQUAL, PaddingKind.UNEQUAL),
+    )  # drawn more often
+    words = (PaddingWord.SAME_UPPER, PaddingWord.SAME_LOWER)
+    kind: Word = rng.usual_or_unusual(
+        usual, (PaddingKind.EQUAL, PaddingKind.BEFORE, PaddingKind.AFTER, *uneven, *words)
     )
-    if kind in tuple(PaddingWord):
-        return kind
-    limits = [min(size, 6) for size in window]
+    if isinstance(kind, PaddingWord):
+        return kind.value
     pairs = []
-    for limit in limits:
+    for limit in (min(size, 6) for size in window):
         first, second = rng.randint(0, limit), rng.randint(0, limit)
-        pair_of_kind = {"none": (0, 0), "equal": (first, first), "before": (first, 0), "after": (0, first)}
-        pairs.append(pair_of_kind.get(kind, (first, second)))
+        pair_of_kind: dict[Word, tuple[int, int]] = {
+            PaddingKind.NONE: (0, 0),
+            PaddingKind.EQUAL: (first, first),
+            PaddingKind.BEFORE: (first, 0),
+            PaddingKind.AFTER: (0, first),
+            PaddingKind.UNEQUAL: (first, second),
+        }
+        pairs.append(pair_of_kind[kind])
     return tuple(pairs)
 
 

@@ -18,7 +18,8 @@ from conformance.cases.steps import case_step
 from conformance.catalogue.factors import FactorLevel
 from conformance.catalogue.sweeps import DEFAULT_LEVELS, Sweep, generator_of_level
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.convention_domains import InputOptions, conventions_of, domains_of
+from conformance.exploration.convention_domains import conventions_of, domains_of
+from conformance.exploration.convention_draws import InputOptions
 from conformance.exploration.rng import Rng
 from conformance.exploration.sizes import LONG_AXIS_CELLS, draw_sizes
 
@@ -87,6 +88,7 @@ class OperatorSpace:
         """Return a candidate with integers that is too large for the reference; None if no draw gives one."""
         for _ in range(MAX_DRAW_ATTEMPTS // 10):
             candidate = self._draw_once(rng)
+            # Relations are checked only without a convention, see `oracles`.
             if not candidate or conventions_of(candidate):
                 continue
             candidate = self._with_whole_numbers(candidate, rng)
@@ -109,6 +111,7 @@ class OperatorSpace:
         exact = [one for one in self.value_choices if one.values in EXACT_VALUES and one.dtype not in SHORT_FLOATS]
         choice = rng.choice(exact)
         levels = {**candidate.levels, "values": choice.values, "dtype": choice.dtype}
+        # A bias needs a generator, which only sweeps with a bias have.
         bias = {"bias": False} if "bias" in levels and "bias" not in choice.inputs else {}
         return Candidate(self.operator, {**levels, **bias}, choice.inputs)
 

@@ -8,9 +8,15 @@ from msgspec import field
 from msgspec.structs import replace
 
 from reports.results.json_structs import JsonStruct, nullable
+from reports.results.vocabulary import Word
 
-NON_REFERENCE_PREFIXES = ("law: ", "surfaces: ")
-"""Prefixes of the symptoms of findings without the reference: a violated metamorphic relation, surfaces that differ."""
+
+class OracleKind(Word):
+    """What an exploration compares results with. The word starts the text of a symptom."""
+
+    REFERENCE = ""  # symptoms without another first word
+    RELATION = "law"  # a metamorphic relation
+    SURFACES = "surfaces"  # the other surfaces of the backend
 
 
 class FindingRecord(JsonStruct, frozen=True, kw_only=True):
@@ -41,7 +47,7 @@ class FindingRecord(JsonStruct, frozen=True, kw_only=True):
     @property
     def is_found_without_reference(self) -> bool:
         """Whether a metamorphic relation or a comparison of surfaces found it. It may agree with the reference."""
-        return self.symptom.startswith(NON_REFERENCE_PREFIXES)
+        return self.symptom.partition(": ")[0] in {OracleKind.RELATION, OracleKind.SURFACES}
 
 
 class ExplorationRecord(JsonStruct, frozen=True, kw_only=True):

@@ -10,9 +10,10 @@ from conformance.adapters.api.surface import Declaration, Program, Surface, Unsu
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.convention_domains import CONVENTION_DOMAINS, conventions_of
+from conformance.exploration.convention_domains import CONVENTION_DOMAINS, conventions_of, domains_of
 from conformance.exploration.conventions import reference_answers, unsupported_by_oracle
-from conformance.exploration.evaluation import LocalEvaluator
+from conformance.exploration.evaluation import LocalEvaluator, make_requests
+from conformance.exploration.oracles import ReferenceOracle
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace, is_affordable
 from conformance.judging.ledger import Ledger
@@ -48,6 +49,26 @@ def test_every_convention_is_in_the_catalogue_and_the_reference_has_an_answer():
     assert set(reference_answers()) == ids
     assert reference_answers()["max_pool/window-of-padding-only"] == "minus-infinity"
     assert reference_answers()["max_pool/zeros-of-both-signs"] == "positive"
+
+
+OBSERVED = {
+    "max_pool": {"max_pool/window-of-padding-only"},
+    "min_pool_grad": {"max_pool/window-of-padding-only", "min_pool_grad/tie"},
+    "avg_pool": {"avg_pool/window-of-padding-only", "avg_pool/integers", "avg_pool/integers-in-int32"},
+    "avg_pool_grad": set(),
+    "adaptive_avg_pool": set(),
+    "global_avg_pool": {"avg_pool/integers", "global_avg_pool/integers"},
+    "adaptive_max_pool_grad": {"adaptive_max_pool_grad/tie", "adaptive_max_pool_grad/tie-in-a-plane"},
+    "lp_pool": set(),
+    "lp_pool_grad": {"lp_pool/p-1-of-negative-values", "lp_pool/odd-p-of-negative-values"},
+    "max_unpool_grad": {"max_pool/window-of-padding-only", "max_pool/padding-equal-to-window"},
+    "pad_grad": {f"pad/{mode}-beyond-the-extent" for mode in ("reflect", "symmetric", "wrap")},
+}
+
+
+@pytest.mark.parametrize("operator", OBSERVED)
+def test_conventions_follow_from_the_properties_of_an_operator(operator):
+    assert {domain.conventions[operator] for domain in domains_of(operator)} == OBSERVED[operator]
 
 
 @pytest.mark.parametrize("domain", CONVENTION_DOMAINS, ids=lambda domain: next(iter(domain.conventions.values())))
@@ -160,6 +181,6 @@ def test_ties_are_a_difference_only_if_the_surface_declares_the_answer_of_the_re
         declares = {**surface.declarations, TIE: Declaration(answer)}
         evaluator.backend = replace(evaluator.backend, surfaces=(replace(surface, declarations=declares),))
         with evaluator:
-            (result,) = evaluator.evaluate([TIED])
+            (result,) = evaluator.evaluate(make_requests(ReferenceOracle(), [TIED]))
         statuses[answer] = result.surface_results[0].status
     assert statuses == {"first": "fail", "last": "unsupported"}

@@ -13,11 +13,11 @@ from conformance.execution.targets import RunTarget
 from conformance.exploration import cross_surface, diagnosis, space
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.cluster import EvaluatorSpec
-from conformance.exploration.cross_surface import find_outliers, max_distance
-from conformance.exploration.evaluation import CandidateResult, LocalEvaluator
+from conformance.exploration.cross_surface import SurfacesOracle, find_outliers, max_distance
+from conformance.exploration.evaluation import LocalEvaluator, make_requests
 from conformance.exploration.explorer import Explorer, StopCondition
 from conformance.exploration.findings import FindingCollector
-from conformance.exploration.oracles import OracleRequest, evaluate_all
+from conformance.exploration.oracles import ReferenceOrSurfacesOracle
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace, count_terms
 from conformance.judging.ledger import Ledger
@@ -61,7 +61,7 @@ def explore(sweeps):
 @pytest.mark.usefixtures("low_limits")
 def test_a_bug_in_large_cases_is_found_by_comparing_surfaces(sweeps):
     (finding,) = explore(sweeps)
-    assert (finding.symptom, finding.surfaces) == ("surfaces: value", ("fake.wrong",))
+    assert (str(finding.symptom), finding.surfaces) == ("surfaces: value", ("fake.wrong",))
     assert count_terms(finding.candidate) > MAX_CORRECT_EXTENT
     assert list(finding.candidate.non_default_factors()) == []
     assert finding.sentence == (
@@ -87,7 +87,7 @@ def test_correct_surfaces_do_not_differ(sweeps):
             draw = OperatorSpace.from_sweeps(operator, sweeps).draw
             results += [
                 one
-                for result in cross_surface.compare_surfaces(evaluator, [draw(rng) for _ in range(12)])
+                for result in evaluator.evaluate(make_requests(SurfacesOracle(), [draw(rng) for _ in range(12)]))
                 for one in result.surface_results
             ]
     assert len(results) > 60
@@ -98,7 +98,7 @@ def test_a_single_surface_has_no_results(sweeps):
     backend = fake_backends.backend(averaging_surface("fake.right", RIGHT))
     with LocalEvaluator(backend, sys.executable, Ledger()) as evaluator:
         candidate = OperatorSpace.from_sweeps("global_avg_pool", sweeps).draw(Rng(1))
-        (result,) = cross_surface.compare_surfaces(evaluator, [candidate])
+        (result,) = evaluator.evaluate(make_requests(SurfacesOracle(), [candidate]))
     assert result.surface_results == ()
 
 
@@ -118,12 +118,11 @@ def test_a_crash_is_shrunk_although_the_reference_gives_no_answer(candidate, swe
     half_surfaces = [replace(one, dtypes={"": frozenset({"float16"})}) for one in surfaces]
     candidates = (candidate, candidate.with_levels(rank=1, extent=(3,)))
     with LocalEvaluator(fake_backends.backend(*half_surfaces), sys.executable, Ledger()) as evaluator:
-        evaluated = evaluate_all(evaluator, [OracleRequest(one) for one in candidates])
-        results = [CandidateResult(one, on_surfaces) for one, on_surfaces in zip(candidates, evaluated, strict=True)]
+        results = evaluator.evaluate(make_requests(ReferenceOrSurfacesOracle(), candidates))
         (finding,) = FindingCollector(
             evaluator, {"global_avg_pool": OperatorSpace.from_sweeps("global_avg_pool", sweeps)}
         ).add(results, 0)
-    assert finding.symptom.startswith("crashed: ")
+    assert str(finding.symptom).startswith("crashed: ")
     assert finding.surfaces == ("fake.ends",)
     assert (finding.candidate.levels["batch"], finding.candidate.levels["channels"]) == (1, 1)
     assert finding.conditions

@@ -9,10 +9,11 @@ from conformance.catalogue import loading
 from conformance.execution.job import Limits
 from conformance.exploration import diagnosis
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.evaluation import LocalEvaluator
+from conformance.exploration.evaluation import LocalEvaluator, make_requests
 from conformance.exploration.explorer import Explorer, StopCondition
-from conformance.exploration.metamorphic import RELATION_PREFIX, MetamorphicChecker
+from conformance.exploration.oracles import ReferenceOracle, RelationOracle
 from conformance.exploration.space import OperatorSpace
+from conformance.exploration.symptoms import REFERENCE
 from conformance.judging.ledger import Ledger
 
 
@@ -69,7 +70,7 @@ def test_a_bug_is_found_shrunk_and_described(name, sweeps):
     operator, cases, condition = BUGS[name]
     findings = explore(evaluator_of(name), sweeps, cases, operator).findings.findings
     assert findings
-    finding = min(findings, key=lambda one: (one.symptom.startswith(RELATION_PREFIX), one.candidate.shrink_key))
+    finding = min(findings, key=lambda one: (one.symptom.oracle != REFERENCE, one.candidate.shrink_key))
     assert condition in (finding.conditions or ())
     assert finding.surfaces == (f"planted.{name}",)
     assert finding.explained_count >= 1
@@ -92,7 +93,7 @@ def test_a_bug_that_shows_only_in_a_convention_is_found(name, sweeps):
     operator = BUGS_IN_CONVENTIONS[name]
     with evaluator_of(name, "none") as evaluator:
         explorer = Explorer(evaluator, {operator: OperatorSpace.from_sweeps(operator, sweeps)})
-        results = evaluator.evaluate(list(explorer.draw_generation(120)))
+        results = evaluator.evaluate(make_requests(ReferenceOracle(), list(explorer.draw_generation(120))))
     new = [one for result in results for one in result.surface_results if one.is_new]
     assert {one.surface for one in new} == {f"planted.{name}"}
 
@@ -126,8 +127,8 @@ def test_a_crash_is_a_finding(sweeps, monkeypatch):
         }  # fmt: skip
         inputs = {name: {"values": "integers"} for name in ("x", "kernel", "bias")}
         candidate = Candidate("conv", levels, inputs)
-        (finding,) = explorer.findings.add(evaluator.evaluate([candidate]), 0)
-    assert finding.symptom.startswith("crashed")
+        (finding,) = explorer.findings.add(evaluator.evaluate(make_requests(ReferenceOracle(), [candidate])), 0)
+    assert str(finding.symptom).startswith("crashed: ")
     assert "the process crashes" in finding.sentence
     assert finding.candidate.shrink_key < candidate.shrink_key
     assert finding.surfaces == ("planted.crash-of-two-channels-for-one",)
@@ -147,10 +148,12 @@ def test_a_hang_is_a_finding_but_a_slow_large_case_is_not(sweeps, monkeypatch):
     large = candidate.with_levels(extent=(1001,))
     with evaluator_of(name, limits=Limits(case_seconds=1)) as evaluator:
         findings = Explorer(evaluator, {"conv_transpose": space}).findings
-        slow, metamorphic = evaluator.evaluate([large]), MetamorphicChecker(evaluator).evaluate([large])
+        slow, metamorphic = (
+            evaluator.evaluate(make_requests(one, [large])) for one in (ReferenceOracle(), RelationOracle())
+        )
         assert findings.add([*slow, *metamorphic], 0) == []
         assert [one.kind for one in slow[0].surface_results] == ["takes more than 1 seconds"]
         assert {one.status for one in metamorphic[0].surface_results} == {"unsupported"}
-        (finding,) = findings.add(evaluator.evaluate([candidate]), 0)
-    assert finding.symptom == "timed_out"
+        (finding,) = findings.add(evaluator.evaluate(make_requests(ReferenceOracle(), [candidate])), 0)
+    assert str(finding.symptom) == "timed_out"
     assert finding.candidate.shrink_key < candidate.shrink_key

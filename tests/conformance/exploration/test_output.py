@@ -10,11 +10,16 @@ from conformance.exploration.candidate import Candidate
 from conformance.exploration.findings import ExplorationFinding
 from conformance.exploration.output import write_cases_and_scripts
 from conformance.exploration.promote import promote_finding
+from conformance.exploration.symptoms import OracleName, Symptom
+from reports.results.exploration import OracleKind
+from reports.results.vocabulary import DifferenceKind
 
 LEVELS = {
     "rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (2,), "stride": (1,), "dilation": (1,),
     "padding": 0, "rounding": "floor", "values": "integers", "dtype": "float32",
 }  # fmt: skip
+VALUE = Symptom(DifferenceKind.VALUE)
+SHIFT_VIOLATED = Symptom(None, oracle=OracleName(OracleKind.RELATION, "shift"))
 UNTIED = Candidate("max_pool", LEVELS, {"x": {"values": "integers"}})
 
 TIED = Candidate(
@@ -27,7 +32,7 @@ TIED = Candidate(
 
 def finding_of(candidate=UNTIED, **changed):
     return ExplorationFinding(**{
-        "operator": candidate.operator, "symptom": "value", "candidate": candidate, "surfaces": ("numpy.loops",),
+        "operator": candidate.operator, "symptom": VALUE, "candidate": candidate, "surfaces": ("numpy.loops",),
         "conditions": None, "first_number": 1, **changed,
     })  # fmt: skip
 
@@ -111,7 +116,7 @@ def test_an_invalid_catalogue_file_is_reported_in_one_line(conformance, tmp_path
 
 def test_findings_with_the_same_smallest_case_can_all_be_promoted(tmp_path, home):
     last = finding_of(UNTIED.with_levels(extent=(3,)))
-    findings = [finding_of(), finding_of(symptom="law: shift"), last]
+    findings = [finding_of(), finding_of(symptom=SHIFT_VIOLATED), last]
     folder = write_output(tmp_path, *findings)
     loaded = loading.load_catalogue([case_file(folder)]).cases
     assert [case.id for case in loaded] == [UNTIED.case.id, last.candidate.case.id]

@@ -11,12 +11,14 @@ from conformance.adapters import registry
 from conformance.cases.steps import case_step
 from conformance.catalogue import loading
 from conformance.execution.worker_process import Worker
-from conformance.exploration.evaluation import LocalEvaluator
-from conformance.exploration.oracles import evaluate
+from conformance.exploration.evaluation import LocalEvaluator, make_requests
+from conformance.exploration.oracles import ReferenceOracle, evaluate
 from conformance.exploration.rng import Rng
 from conformance.exploration.shrinking import shrink
 from conformance.exploration.space import OperatorSpace
+from conformance.exploration.symptoms import Symptom
 from conformance.judging.ledger import Ledger
+from reports.results.vocabulary import DifferenceKind, Outcome
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +74,10 @@ def test_a_crash_is_not_repeated_while_shrinking(sweeps, monkeypatch):
     space = OperatorSpace.from_sweeps("conv", sweeps)
     drawn = [space.draw(Rng("crash", number)) for number in range(150)]
     with evaluator_of("crash-of-two-channels-for-one") as evaluator:
-        results = (one for one in evaluator.evaluate(drawn) if one.surface_results)
-        first = next(one.candidate for one in results if one.surface_results[0].symptom.startswith("crashed"))
+        results = (one for one in evaluator.evaluate(make_requests(ReferenceOracle(), drawn)) if one.surface_results)
+        first = next(one.candidate for one in results if one.surface_results[0].status == "crashed")
         monkeypatch.setattr(Worker, "_run_in_new_process", run_again)
-        (once,) = evaluate(evaluator, "crashed: signal", [first])
+        (once,) = evaluate(evaluator, Symptom(Outcome.CRASHED, "signal"), [first])
         assert once.surface_results[0].status == "crashed"
         with pytest.raises(AssertionError, match="run again"):
-            evaluate(evaluator, "", [first])
+            evaluate(evaluator, Symptom(DifferenceKind.VALUE), [first])

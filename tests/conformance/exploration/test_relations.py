@@ -1,4 +1,4 @@
-"""Tests of conformance.exploration.metamorphic."""
+"""Tests of conformance.exploration.relations, and of the oracle that checks them."""
 
 import sys
 
@@ -6,8 +6,9 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.catalogue import loading
-from conformance.exploration.evaluation import LocalEvaluator
-from conformance.exploration.metamorphic import MetamorphicChecker
+from conformance.execution.task import TaskJudge
+from conformance.exploration.evaluation import LocalEvaluator, make_requests
+from conformance.exploration.oracles import RelationOracle
 from conformance.exploration.relations import RELATIONS
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
@@ -28,15 +29,15 @@ def evaluator_of(*bugs, jobs=1, limits=None):
 
 @pytest.mark.usefixtures("planted")
 def test_correct_surfaces_satisfy_every_relation(sweeps):
-    kinds = set()
+    names = set()
     with evaluator_of("none") as evaluator:
-        checker = MetamorphicChecker(evaluator)
         for operator in ("max_pool", "min_pool", "avg_pool", "conv", "conv_transpose", "pad", "max_pool_grad"):
             space = OperatorSpace.from_sweeps(operator, sweeps)
-            for result in checker.evaluate([space.draw(Rng("law", operator, number)) for number in range(250)]):
+            drawn = [space.draw(Rng("law", operator, number)) for number in range(250)]
+            for result in evaluator.evaluate(make_requests(RelationOracle(), drawn)):
                 assert not [one for one in result.surface_results if one.is_new]
-                kinds |= {one.kind for one in result.surface_results if one.status == "pass"}
-    assert kinds == {f"law: {relation.name}" for relation in RELATIONS}
+                names |= {str(one.oracle) for one in result.surface_results if one.status == "pass"}
+    assert names == {f"law: {relation.name}" for relation in RELATIONS}
 
 
 VIOLATED_RELATIONS = {
@@ -50,10 +51,14 @@ def test_relations_are_not_checked_on_surfaces_with_a_ledger_entry(sweeps, monke
     operator, relation = VIOLATED_RELATIONS["channel-alone-in-its-block"]
     drawn = [OperatorSpace.from_sweeps(operator, sweeps).draw(Rng("known", number)) for number in range(100)]
     with evaluator_of("channel-alone-in-its-block") as evaluator:
-        kinds = {one.kind for result in MetamorphicChecker(evaluator).evaluate(drawn) for one in result.surface_results}
-        monkeypatch.setattr(LocalEvaluator, "is_known", lambda *_: True)
-        known = [one for result in MetamorphicChecker(evaluator).evaluate(drawn) for one in result.surface_results]
-    assert f"law: {relation}" in kinds
+        results = evaluator.evaluate(make_requests(RelationOracle(), drawn))
+        monkeypatch.setattr(TaskJudge, "ledger_entry", lambda *_: True)
+        known = [
+            one
+            for result in evaluator.evaluate(make_requests(RelationOracle(), drawn))
+            for one in result.surface_results
+        ]
+    assert f"law: {relation}" in {str(one.oracle) for result in results for one in result.surface_results}
     assert known == []
 
 
@@ -61,10 +66,13 @@ def test_relations_are_not_checked_on_surfaces_with_a_ledger_entry(sweeps, monke
 @pytest.mark.usefixtures("planted")
 def test_a_bug_violates_a_relation_without_any_reference(name, sweeps, monkeypatch):
     monkeypatch.setattr(
-        "conformance.exploration.evaluation.compute_expected", lambda _case: pytest.fail("the reference was used")
+        "conformance.exploration.oracles.compute_expected", lambda _case: pytest.fail("the reference was used")
     )
     operator, relation = VIOLATED_RELATIONS[name]
     space = OperatorSpace.from_sweeps(operator, sweeps)
     with evaluator_of(name) as evaluator:
-        results = MetamorphicChecker(evaluator).evaluate([space.draw(Rng("broken", number)) for number in range(400)])
-    assert f"law: {relation}" in {one.symptom for result in results for one in result.surface_results if one.is_new}
+        drawn = [space.draw(Rng("broken", number)) for number in range(400)]
+        results = evaluator.evaluate(make_requests(RelationOracle(), drawn))
+    assert f"law: {relation}" in {
+        str(one.symptom) for result in results for one in result.surface_results if one.is_new
+    }

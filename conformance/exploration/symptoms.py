@@ -1,0 +1,106 @@
+"""Symptoms: how a result differs, and the oracle that shows it. Results files contain their texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from conformance.execution.task import FATAL_OUTCOMES
+from conformance.judging.repeats import SAME_IN_NEW_PROCESS
+from conformance.judging.verdict import ProgramOutcome
+from reports.results.exploration import OracleKind
+from reports.results.vocabulary import DifferenceKind, Outcome, Status, Word
+
+MAX_MESSAGE_LENGTH = 80
+"""Maximum number of characters of a normalised message."""
+
+
+@dataclass(frozen=True)
+class OracleName:
+    """The name of an oracle; relation: the only metamorphic relation that is checked, "" for all of them."""
+
+    kind: OracleKind
+    relation: str = ""
+
+    def __str__(self) -> str:
+        return ": ".join(filter(None, (self.kind, self.relation)))
+
+
+REFERENCE = OracleName(OracleKind.REFERENCE)
+SURFACES = OracleName(OracleKind.SURFACES)
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """How a result differs; equal for candidates that may have the same cause. `str` gives the text in results files.
+
+    failure: kind of the difference, crash or hang, or flaky; None for a violated relation.
+    detail: normalised message of a rejected call or a crash; None for other failures.
+    oracle: the oracle that shows the symptom. A crash of the candidate itself always has the reference as its oracle,
+    because every oracle runs the candidate. A crash in another call of a relation has the relation.
+    """
+
+    failure: Word | None
+    detail: str | None = None
+    oracle: OracleName = REFERENCE
+
+    def __str__(self) -> str:
+        words = [*filter(None, (str(self.oracle), self.failure))]
+        return ": ".join(words if self.detail is None else [*words, self.detail])
+
+    @property
+    def is_fatal(self) -> bool:
+        """Whether it is a crash or a hang, after which the framework must be started again."""
+        return self.failure in FATAL_OUTCOMES
+
+    @property
+    def description(self) -> str:
+        """The symptom as a clause of a sentence."""
+        relation, text = self.oracle.relation, self._failure_text
+        if self.oracle.kind is OracleKind.RELATION:
+            if text:
+                return f"in another call of the metamorphic relation {relation} {text}"
+            return f"the metamorphic relation {relation} is violated"
+        return f"the surfaces of the backend disagree ({text})" if self.oracle == SURFACES else text
+
+    @property
+    def _failure_text(self) -> str:
+        if self.failure is None:
+            return ""
+        text = (DISAGREEMENT_TEXTS if self.oracle == SURFACES else FAILURE_TEXTS).get(self.failure)
+        return text.format(self.detail) if text else str(self)
+
+
+FAILURE_TEXTS: Mapping[str, str] = {
+    DifferenceKind.VALUE: "numbers are wrong by more than rounding allows",
+    DifferenceKind.SPECIAL: "NaN or infinity appears instead of a number, or a number instead of NaN or infinity",
+    DifferenceKind.SHAPE: "the output has a wrong shape",
+    DifferenceKind.DTYPE: "the output has a wrong dtype",
+    DifferenceKind.REJECTED: "the call is rejected ({})",
+    Outcome.CRASHED: "the process crashes ({})",
+    Outcome.TIMED_OUT: "the call exceeds the time limit",
+    Status.FLAKY: "the outcome differs between runs",
+}
+DISAGREEMENT_TEXTS: Mapping[str, str] = {
+    DifferenceKind.VALUE: "numbers differ by more than rounding allows",
+    DifferenceKind.SHAPE: "outputs differ in shape",
+    DifferenceKind.DTYPE: "outputs differ in dtype",
+}
+
+
+def fatal_symptom(outcome: ProgramOutcome) -> Symptom | None:
+    """Return the symptom of a crash or a hang; None for other outcomes."""
+    if outcome.kind != Outcome.CRASHED:
+        return Symptom(outcome.kind) if outcome.kind in FATAL_OUTCOMES else None
+    # The symptom is the same whether or not the program was run twice.
+    return Symptom(outcome.kind, normalise_message(outcome.message.removesuffix(f"; {SAME_IN_NEW_PROCESS}")))
+
+
+def normalise_message(message: str) -> str:
+    """Return the first line of a message without numbers, quoted names and brackets: equal for the same cause."""
+    first = message.strip().splitlines()[0] if message.strip() else ""
+    words = re.sub(
+        r"\x1b\[[0-9;]*m|['\"][^'\"]*['\"]|\{\{[^}]*\}\}|\[[^\]]*\]|\([^)]*\)|0x[0-9a-f]+|-?\d[\d.e+]*", "#", first
+    )
+    return re.sub(r"[#\s]*#[#\s]*", " # ", words).strip()[:MAX_MESSAGE_LENGTH]

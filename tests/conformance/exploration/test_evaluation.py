@@ -1,0 +1,160 @@
+"""The driver of all oracles: which outcome belongs to which check, and which failures are expected."""
+
+import sys
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+from conformance.adapters import registry
+from conformance.execution.job import Limits
+from conformance.execution.task import TaskJudge
+from conformance.exploration.candidate import Candidate
+from conformance.exploration.cross_surface import SurfacesOracle
+from conformance.exploration.evaluation import Call, LocalEvaluator, SurfaceResult, make_requests
+from conformance.exploration.oracles import ReferenceOracle, RelationOracle
+from conformance.exploration.symptoms import Symptom
+from conformance.judging.ledger import Ledger
+from conformance.judging.verdict import ProgramOutcome
+from reports.results.vocabulary import Outcome, Status
+
+LEVELS = {
+    "rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (1,), "stride": (1,), "dilation": (1,),
+    "padding": 0, "rounding": "floor", "values": "integers", "dtype": "float32",
+}  # fmt: skip
+SMALLEST = Candidate("max_pool", LEVELS, {"x": {"values": "integers"}})
+CANDIDATES = [SMALLEST.with_levels(extent=(extent,)) for extent in range(1, 8)]
+LISTED = frozenset({Outcome.CRASHED})
+
+
+@dataclass
+class FakePool:
+    """Workers that return the input of each job, or a given outcome; jobs: those that they took.
+
+    ahead: number of jobs that they take before they return an outcome.
+    """
+
+    outcome: ProgramOutcome = field(default_factory=lambda: ProgramOutcome(Outcome.RETURNED))
+    ahead: int = 2
+    jobs: list = field(default_factory=list)
+    environment: dict = field(default_factory=lambda: {"packages": {}, "cpu": ()})
+
+    def outcomes(self, jobs):
+        taken = []
+        for job in jobs:
+            taken.append(job)
+            self.jobs.append(job)
+            if len(taken) > self.ahead:
+                yield self._outcome(taken.pop(0))
+        yield from map(self._outcome, taken)
+
+    def _outcome(self, job):
+        return replace(self.outcome, arrays=tuple(job.inputs) if self.outcome.kind == Outcome.RETURNED else ())
+
+
+@dataclass
+class CountingOracle:
+    """Makes as many checks as a candidate has cells, without the first one, and check n has n calls."""
+
+    needs_all_surfaces: bool = False
+    made: int = 0
+    made_before_judgement: list = field(default_factory=list)
+    surfaces: list = field(default_factory=list)
+
+    def checks(self, run, candidate, *, fatal):  # noqa: ARG002 - as in the protocol
+        self.made += 1
+        self.surfaces = [surface.name for surface in run.surfaces]
+        return [CountingCheck(self, run, candidate, number) for number in range(candidate.case.shape[-1] - 1)]
+
+
+@dataclass
+class CountingCheck:
+    oracle: CountingOracle
+    run: object
+    candidate: Candidate
+    number: int
+
+    @property
+    def calls(self):
+        task = self.run.make_task(self.candidate.case, self.run.surfaces[0])
+        return [Call(task, {"x": np.array([*self.key, number])}) for number in range(self.number)]
+
+    @property
+    def key(self):
+        return self.candidate.case.shape[-1], self.number
+
+    def judge(self, outcomes):
+        self.oracle.made_before_judgement.append(self.oracle.made)
+        correct = [one.arrays[0].tolist() for one in outcomes] == [[*self.key, n] for n in range(self.number)]
+        yield SurfaceResult("numpy.loops", Status.PASS if correct else Status.FAIL, message=str(self.key))
+
+
+@pytest.fixture
+def evaluator():
+    made = LocalEvaluator(registry.get_backend("numpy"), sys.executable, Ledger(), limits=Limits(case_seconds=1))
+    made.pool = FakePool()
+    return made
+
+
+def test_each_check_is_judged_with_the_outcomes_of_its_own_calls(evaluator):
+    evaluated = evaluator.evaluate(make_requests(CountingOracle(), CANDIDATES))
+    assert [one.candidate for one in evaluated] == CANDIDATES
+    for number, result in enumerate(evaluated):
+        assert [one.message for one in result.surface_results] == [str((number + 1, check)) for check in range(number)]
+        assert {one.status for one in result.surface_results} <= {Status.PASS}
+
+
+def test_checks_are_made_when_the_workers_need_jobs(evaluator):
+    oracle = CountingOracle()
+    evaluator.evaluate(make_requests(oracle, CANDIDATES))
+    assert oracle.made_before_judgement[0] < oracle.made == len(CANDIDATES)
+
+
+@pytest.mark.parametrize(
+    ("fatal", "listed", "expected"), [(False, (), False), (True, (), True), (False, LISTED, True)], ids=str
+)
+def test_a_failure_is_expected_if_the_symptom_is_fatal_or_the_ledger_lists_it(
+    evaluator, monkeypatch, fatal, listed, expected
+):
+    monkeypatch.setattr(TaskJudge, "expected_failures", lambda *_: frozenset(listed))
+    evaluator.evaluate(make_requests(CountingOracle(), CANDIDATES[2:3]), fatal=fatal)
+    evaluator.evaluate(make_requests(ReferenceOracle(), CANDIDATES[2:3]), fatal=fatal)
+    assert [job.expect_failure for job in evaluator.pool.jobs] == [expected] * 2
+
+
+CRASH = ProgramOutcome(Outcome.CRASHED, message="SIGSEGV")
+TIMEOUT = ProgramOutcome(Outcome.TIMED_OUT, message="no answer within 1 s")
+
+
+@pytest.fixture
+def two_surfaces(evaluator):
+    """The evaluator with two equal surfaces."""
+    (loops,) = evaluator.backend.surfaces
+    evaluator.backend = replace(evaluator.backend, surfaces=(loops, replace(loops, name="numpy.other")))
+    return evaluator
+
+
+@pytest.mark.parametrize("oracle", [ReferenceOracle(), RelationOracle("negation"), SurfacesOracle()], ids=str)
+@pytest.mark.parametrize(
+    ("outcome", "extent", "symptom"),
+    [
+        (CRASH, 200, Symptom(Outcome.CRASHED, "SIGSEGV")),
+        (CRASH, 201, Symptom(Outcome.CRASHED, "SIGSEGV")),
+        (TIMEOUT, 200, Symptom(Outcome.TIMED_OUT)),
+        (TIMEOUT, 201, None),
+    ],
+)
+def test_crashes_and_hangs_are_recognised_and_slow_programs_are_neither(two_surfaces, oracle, outcome, extent, symptom):
+    two_surfaces.pool = FakePool(outcome)
+    (result,) = two_surfaces.evaluate(make_requests(oracle, [SMALLEST.with_levels(extent=(extent,))]))
+    assert len(two_surfaces.pool.jobs) >= 2
+    new = [(one.surface, one.symptom) for one in result.surface_results if one.is_new]
+    assert new == ([("numpy.loops", symptom), ("numpy.other", symptom)] if symptom else [])
+
+
+def test_only_the_named_surfaces_are_checked_unless_an_oracle_needs_all(two_surfaces):
+    alone, together = CountingOracle(needs_all_surfaces=False), CountingOracle(needs_all_surfaces=True)
+    for oracle in (alone, together):
+        two_surfaces.evaluate(make_requests(oracle, CANDIDATES[:1]), ["numpy.other"])
+    assert alone.surfaces == ["numpy.other"]
+    assert together.surfaces == ["numpy.loops", "numpy.other"]
