@@ -159,7 +159,8 @@ def _two_bounds(dtype: np.dtype[Any], terms: int, total: float) -> float | None:
 def _sum_size(candidate: Candidate, inputs: InputArrays) -> tuple[int, float]:
     """Return the maximum number of terms of an output element, and the maximum sum of their absolute values."""
     largest = {name: float(np.abs(array.astype(np.float64)).max(initial=0)) for name, array in inputs.items()}
-    if OPERATORS[candidate.operator].has_weights:
+    operator = OPERATORS[candidate.operator]
+    if operator.has_weights:
         output = candidate.levels.get("output")  # of a gradient: the input to which it belongs
         planes = max(inputs[name].size // max(inputs[name].shape[1], 1) for name in ("x", "grad") if name in inputs)
         terms = planes if output in WEIGHT_INPUTS else inputs["kernel"].size
@@ -168,13 +169,15 @@ def _sum_size(candidate: Candidate, inputs: InputArrays) -> tuple[int, float]:
     step = case_step(candidate.case)
     # Without a window (global pooling, bins) an output may read all cells of a plane.
     cells = math.prod(step.window) if step.window else math.prod(step.shape[2:])
-    if OPERATORS[candidate.operator].is_gradient:
+    if operator.is_gradient:
         outputs = inputs["grad"].size // max(math.prod(inputs["grad"].shape[:2]), 1)
         terms = min(cells, outputs) if step.window else outputs
         return terms, terms * largest["grad"]
     divisor = candidate.levels.get("divisor")
-    # A mean is at most the largest value. With an explicit divisor it is a sum of up to all cells of a window.
-    return cells, largest["x"] if divisor is None else cells * largest["x"] / divisor
+    # An average is at most the largest value. Any other result is a sum of up to all cells of a window.
+    if divisor is None and operator.arithmetic is Arithmetic.AVERAGE:
+        return cells, largest["x"]  # divided by the number of terms
+    return cells, cells * largest["x"] / (divisor or 1)
 
 
 def _is_whole(array: Array) -> bool:

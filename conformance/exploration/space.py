@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from conformance import CatalogueError
 from conformance.cases.arrays import SHORT_FLOATS, dtype_kind
 from conformance.cases.generators import SPECIAL_VALUES, DtypeKind, GeneratorName
 from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry, Operator, PadMode, ParameterKind
@@ -60,10 +61,10 @@ class OperatorSpace:
 
     @classmethod
     def from_sweeps(cls, operator: str, sweeps: Iterable[Sweep]) -> OperatorSpace:
-        """Return the space of an operator. Raises ValueError if the catalogue has no sweep of it."""
+        """Return the space of an operator. Raises CatalogueError if the catalogue has no sweep of it."""
         own = [sweep for sweep in sweeps if sweep.operator == operator]
         if not own:
-            raise ValueError(f"{operator}: the catalogue has no sweep of this operator, so it cannot be explored")
+            raise CatalogueError(f"{operator}: the catalogue has no sweep of this operator, so it cannot be explored")
         defaults = OPERATORS[operator].defaults
         swept = {
             name: dict.fromkeys(level for sweep in own for level in sweep.factors.get(name, ()))

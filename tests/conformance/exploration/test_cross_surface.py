@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from conformance.adapters.api.surface import Surface
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.catalogue import loading
 from conformance.execution.targets import RunTarget
 from conformance.exploration import cross_surface, diagnosis, space
@@ -177,6 +177,15 @@ def test_rounded_sums_may_differ_by_two_bounds():
     # n + 3 roundings of at most 9, and the last one.
     assert 2 * 9 * 5 * UNIT_ROUNDOFF < limit < 2 * 9 * 8 * UNIT_ROUNDOFF
     assert limit_of("conv", {**CONV, "values": "mantissas"}) > 0
+
+
+def test_sums_of_windows_are_not_divided(monkeypatch):
+    summed = replace(OPERATORS["avg_pool"], arithmetic=Arithmetic.SUM)
+    monkeypatch.setattr(cross_surface, "OPERATORS", {**OPERATORS, "avg_pool": summed})
+    assert limit_of("avg_pool", AVERAGE) == 0
+    # Two numbers of 9 at most fit in int8, 20 of them may not.
+    assert limit_of("avg_pool", {**AVERAGE, "dtype": "int8"}) == 0
+    assert limit_of("avg_pool", {**AVERAGE, "dtype": "int8", "extent": (20,), "window": (20,)}) is None
 
 
 @pytest.mark.parametrize(
