@@ -7,7 +7,7 @@ import pytest
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.catalogue import loading
-from conformance.execution.cluster import ProcessWorkers, open_cluster
+from conformance.execution.cluster import open_cluster
 from conformance.execution.targets import RunTarget
 from conformance.exploration import explorer
 from conformance.exploration.cluster import ClusterEvaluator, EvaluatorSpec
@@ -92,11 +92,13 @@ def test_the_client_loses_and_regains_the_connection(dask, tmp_path, local_outpu
 
 
 class WorkersOfSize:
-    """One worker process that reports another number of workers, so that work is split into as many pieces."""
+    """This process, which reports a number of workers, so that work is split into as many pieces."""
 
     def __init__(self, size):
         self.size = size
-        self.submit = ProcessWorkers(1).submit
+
+    def submit(self, items):
+        return ((item, item.function(*item.arguments)) for item in items)
 
 
 @pytest.mark.parametrize("size", [0, 7])

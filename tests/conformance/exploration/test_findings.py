@@ -171,7 +171,8 @@ def test_a_crash_in_a_related_call_is_a_finding_of_the_relation(sweeps, monkeypa
     space = OperatorSpace.from_sweeps("conv", sweeps)
     drawn = [space.draw(Rng("other call", number)) for number in range(200)]
     with LocalEvaluator(replace(numpy, surfaces=(crashing,)), sys.executable, Ledger()) as evaluator:
-        results = evaluator.evaluate(make_requests(RelationOracle("adjoint"), drawn))
+        adjoint = RelationOracle("adjoint")
+        results = (result for one in drawn for result in evaluator.evaluate(make_requests(adjoint, [one])))
         first = next(one for one in results if any(item.is_new for item in one.surface_results))
         collector = findings_module.FindingCollector(evaluator, {"conv": space})
         (finding,) = collector.add([first], 0)

@@ -18,6 +18,7 @@ from conformance.cases.steps import case_step
 from conformance.catalogue import describe
 from conformance.translation.layer import ParsedLayer, layer_notes, parse_layer
 from conformance.translation.lowering import translate
+from tests.support.catalogue_parts import cases_of_part
 
 DIALECTS = registry.dialects()
 SURFACES = {name: describe.surfaces_by_name()[name][1] for name in DIALECTS}
@@ -101,8 +102,8 @@ def parsed_case(text, surface, case):
 
 
 def native_programs(catalogue, surface):
-    """Yield the cases with a native program on the surface, and their programs."""
-    for case in catalogue.cases:
+    """Yield the cases of a part of the catalogue with a native program on the surface, and their programs."""
+    for case in cases_of_part(catalogue.cases, sorted(DIALECTS).index(surface)):
         if not isinstance(case.expect, Value) or case.via or case.then or OPERATORS[case.operator].is_gradient:
             continue
         program = translate(case, SURFACES[surface])
