@@ -11,22 +11,10 @@ X = np.arange(2 * 2 * 4 * 5, dtype=np.float32).reshape(2, 2, 4, 5)
 KERNEL = np.ones((2, 2, 2, 2), np.float32)
 BIAS = np.ones(2, np.float32)
 
-# For each operator, its arrays and required parameters.
+# The arrays and the required parameters of operators for which those of default_call() are not valid.
 CALLS = {
-    "max_pool": ([X], {"window": 2}),
-    "min_pool": ([X], {"window": 2}),
-    "avg_pool": ([X], {"window": 2}),
-    "lp_pool": ([X], {"window": 2}),
-    "softmax_pool": ([X], {"window": 2}),
-    "max_pool_with_indices": ([X], {"window": 2}),
     "max_unpool": ([X, np.arange(X.size).reshape(X.shape) % 20], {"output_size": (4, 5)}),
-    "global_max_pool": ([X], {}),
-    "global_avg_pool": ([X], {}),
-    "global_lp_pool": ([X], {}),
-    "adaptive_max_pool": ([X], {"output_size": 2}),
-    "adaptive_avg_pool": ([X], {"output_size": 2}),
     "fractional_max_pool": ([X], {"window": 2, "output_size": 2, "samples": np.full((2, 2, 2), 0.5)}),
-    "stochastic_pool_probabilities": ([X], {"window": 2}),
     "stochastic_pool": ([X], {"window": 2, "draws": np.full((2, 2, 2, 2), 0.5, np.float32)}),
     "pad": ([X], {"pads": 1}),
     "conv": ([X, KERNEL, BIAS], {}),
@@ -34,19 +22,21 @@ CALLS = {
 }
 
 
+def default_call(name):
+    """Return one array, and 2 for every required parameter."""
+    parameters = inspect.signature(reference.OPERATORS[name]).parameters.values()
+    required = [one.name for one in parameters if one.default is one.empty]
+    return [X], dict.fromkeys(required[1:], 2)
+
+
 def call(name):
     """Return (arrays, parameters) of a valid call; that of a gradient is made from the call of its forward operator."""
-    if name in CALLS or not name.endswith("_grad"):
-        return CALLS[name]
-    arrays, parameters = CALLS[name.removesuffix("_grad")]
+    if not name.endswith("_grad"):
+        return CALLS.get(name) or default_call(name)
+    arrays, parameters = call(name.removesuffix("_grad"))
     result = reference.OPERATORS[name.removesuffix("_grad")](*arrays, **parameters)
     value = (result[0] if isinstance(result, tuple) else result).value
     return [np.ones_like(value), *arrays], parameters
-
-
-def known():
-    """Return the operators that have a call in CALLS."""
-    return [name for name in reference.OPERATORS if name.removesuffix("_grad") in CALLS]
 
 
 def array_names(name):
