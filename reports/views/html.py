@@ -14,6 +14,7 @@ from markupsafe import Markup
 from reports.analysis import causes, comparison_text, summary, timing
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
 from reports.analysis.deviation import deviation_text
+from reports.analysis.differences import difference_groups
 from reports.analysis.summary import STATUS_RANKS
 from reports.results import Status
 from reports.views.html_data import compress_json, report_payload
@@ -61,7 +62,7 @@ def render_html(report: Report, difference: ReportDifference | None = None) -> s
         problems=summary.report_problems(report),
         matrix=summary.counts_by_operator(report),
         totals=summary.counts_by_surface(report),
-        groups=conditions.split(summary.difference_groups(report)),
+        groups=conditions.split(difference_groups(report)),
         common=conditions.common,
         sentence=conditions.sentence,
         contradictions=find_contradictions(report),
