@@ -23,7 +23,7 @@ from reports.results import BackendRun, CaseRecord, ConventionRecord, Report, Re
 ID_BYTES = 4  # of a group; collisions matter only within one report
 DTYPE_NAMES = re.compile(r"\b(?:bfloat16|float\d+|u?int\d+|complex\d+|bool)\b")
 DTYPE_SUFFIX = re.compile(r"-in-(?:bfloat16|float\d+|u?int\d+|complex\d+|bool)$")
-LAST_OUTPUT = "; last output"  # what a crashed process printed, which differs between runs
+LAST_OUTPUT = "; last output"  # the output of a crashed process, which differs between runs
 DifferenceCause = tuple[str, str, str, str]
 """Operator, status, kind and explanation. All but the explanation are empty if the ledger explains the difference."""
 
