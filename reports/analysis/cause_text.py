@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from reports.analysis.causes import CommonCondition, CommonConditions, SeparatingConditions, list_text
+from reports.analysis.causes import CommonCondition, CommonConditions, SeparatingConditions
 from reports.analysis.differences import DTYPE_SUFFIX, LAST_OUTPUT, DifferenceGroup
 from reports.analysis.gravity import Gravity
-from reports.analysis.summary import predicate_text, single_line
+from reports.analysis.summary import list_text, predicate_text, single_line
 from reports.analysis.value_text import array_text, call_text, number_pair
 from reports.results import (
     CaseRecord,

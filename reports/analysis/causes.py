@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from reports.analysis.conditions import how_condition, shortest_conjunction
 from reports.analysis.differences import DifferenceGroup
-from reports.analysis.summary import count_text
+from reports.analysis.summary import count_text, list_text
 from reports.results import CaseRecord, Json, Report, ResultRecord, Status
 
 MAX_COMMON_CONDITIONS = 3  # per group
@@ -170,12 +170,6 @@ def _max_exceptions(group: DifferenceGroup) -> int:
 def _condition_rank(condition: str) -> tuple[float | str, ...]:
     """Return the sort key of a condition: kinds before exact values, and the input size, rarely the cause, last."""
     return condition.endswith(SIZE_SUFFIX) * 2 + (EQUALS_SIGN in condition), len(condition), condition
-
-
-def list_text(names: Sequence[str]) -> str:
-    """Write names as a list: "a, b and c"."""
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def common_text(common: Sequence[CommonCondition]) -> str:

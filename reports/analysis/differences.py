@@ -16,10 +16,12 @@ from reports.analysis.summary import (
     STATUS_RANKS,
     GroupKind,
     difference_kind,
+    list_text,
     normalise_explanation,
 )
 from reports.results import BackendRun, CaseRecord, ConventionRecord, Report, ResultRecord, Status, Verdict
 
+MAX_NAMED_OPERATORS = 3  # in a title; more are counted
 ID_BYTES = 4  # of a group; collisions matter only within one report
 DTYPE_NAMES = re.compile(r"\b(?:bfloat16|float\d+|u?int\d+|complex\d+|bool)\b")
 DTYPE_SUFFIX = re.compile(r"-in-(?:bfloat16|float\d+|u?int\d+|complex\d+|bool)$")
@@ -46,8 +48,8 @@ class DifferenceGroup:
 
     @cached_property
     def operator(self) -> str:
-        """The operators as text."""
-        return " and ".join(self.operators)
+        """The operators as text; many are counted."""
+        return list_text(self.operators, MAX_NAMED_OPERATORS)
 
     @cached_property
     def gravity(self) -> Gravity:

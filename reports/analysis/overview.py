@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reports.analysis.cause_text import CauseText
-from reports.analysis.causes import list_text
 from reports.analysis.summary import (
     UNEXPECTED_STATUSES,
     StatusCounts,
@@ -16,6 +15,7 @@ from reports.analysis.summary import (
     counts_by_operator,
     counts_by_surface,
     judged_count,
+    list_text,
     unexpected_count,
 )
 from reports.results import Report, Status
@@ -80,9 +80,7 @@ class LeadingCause:
         if len(self.texts) == 1:
             return self.first.culprit
         names = list(dict.fromkeys(text.group.backend for text in self.texts))
-        if len(names) <= MAX_NAMED_CULPRITS:
-            return list_text(names)
-        return list_text([*names[:MAX_NAMED_CULPRITS], f"{len(names) - MAX_NAMED_CULPRITS} more"])
+        return list_text(names, MAX_NAMED_CULPRITS)
 
     @property
     def results(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reports.results import (
@@ -263,6 +263,14 @@ def predicate_text(predicate: str) -> str:
 def count_text(number: int, noun: str) -> str:
     """Write a number with its noun: "1 case", "1,200 cases"."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def list_text(names: Sequence[str], longest: int | None = None) -> str:
+    """Write names as a list: "a, b and c". longest: number of names before the others are counted."""
+    if longest is not None and len(names) > longest:
+        names = [*names[:longest], f"{len(names) - longest} more"]
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def escape_control_characters(text: str) -> str:

@@ -104,3 +104,10 @@ def test_unsupported_is_grouped_by_reason_the_most_frequent_first(report):
 
 def test_predicates_are_split_into_words():
     assert summary.predicate_text("WindowExceedsPaddedInput") == "window exceeds padded input"
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abcde", "a, b, c and 2 more")]
+)
+def test_long_lists_of_names_are_counted(names, text):
+    assert summary.list_text(list(names), 3) == text
