@@ -12,16 +12,20 @@ window.Report.withData(() => {
   const all = [...table.querySelectorAll("thead th[data-surface]")].map((one) => one.dataset.surface);
   const isBook = (name) => name.split("@")[0].endsWith(BOOK);
   const initial = all.some((name) => !isBook(name)) ? all.filter((name) => !isBook(name)) : all;
-  const unexpected = new Map(all.map((name) => [name, 0]));
-  const known = new Map(unexpected);
-  const increase = (counts, name) => counts.set(name, counts.get(name) + 1);
-  for (const { status, surface } of results) {
-    if (status.unexpected) increase(unexpected, surface.name);
-    if (status.name === "known") increase(known, surface.name);
+  // The surfaces with the most unexpected results, then those with the most known deviations.
+  function worstFirst(names) {
+    const counts = new Map(all.map((name) => [name, { unexpected: 0, known: 0 }]));
+    for (const { status, surface } of results) {
+      counts.get(surface.name).unexpected += status.unexpected;
+      counts.get(surface.name).known += status.name === "known";
+    }
+    const order = (one, other) => counts.get(other).unexpected - counts.get(one).unexpected || counts.get(other).known - counts.get(one).known;
+    return [...names].sort(order);
   }
+
   const ORDERS = {
     "as run": (names) => all.filter((name) => names.includes(name)),
-    "worst first": (names) => [...names].sort((one, other) => unexpected.get(other) - unexpected.get(one) || known.get(other) - known.get(one)),
+    "worst first": worstFirst,
     "by name": (names) => [...names].sort(),
   };
 

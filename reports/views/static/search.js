@@ -7,18 +7,21 @@ window.Report.withData(() => {
   const MOST = 12; // entries in the list
   const MOST_OF_A_KIND = 5;
 
-  const entries = [
+  // Built when the box is first used, because there may be thousands of cases.
+  const allEntries = () => [
     ...operators.map((name) => ({ kind: "operator", text: name, link: resultsLink({ operator: name }) })),
     ...surfaces.map(({ name }) => ({ kind: "surface", text: name, link: surfaceLink(name) })),
     ...data.causes.map(({ id, title, status }) => ({ kind: status === "known" ? "known" : "cause", text: title, link: `#${id}` })),
     ...[...document.querySelectorAll("#findings article")].map((one) => ({ kind: "finding", text: one.querySelector(".statement").textContent, link: `#${one.id}` })),
     ...cases.map(({ id }) => ({ kind: "case", text: id, link: caseLink(id) })),
   ].map((one) => ({ ...one, lower: one.text.toLowerCase() }));
+  let entries = null;
 
   // The best entries: those that start with the text come first, and at most a few of each kind.
   function found(text) {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     if (words.length === 0) return [];
+    entries ??= allEntries();
     const counts = {};
     const matching = entries.filter((one) => words.every((word) => one.lower.includes(word)));
     const starts = (one) => (one.lower.startsWith(words[0]) ? 0 : 1);
