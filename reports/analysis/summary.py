@@ -88,12 +88,6 @@ def unexpected_count(counts: StatusCounts) -> int:
     return sum(counts.get(status, 0) for status in UNEXPECTED_STATUSES)
 
 
-def passing_share(counts: StatusCounts) -> float | None:
-    """Return the share of passing results among the supported ones; None if all are unsupported."""
-    judged = judged_count(counts)
-    return counts.get(Status.PASS, 0) / judged if judged else None
-
-
 def occurring_statuses(counts: dict[str, StatusCounts]) -> list[Status]:
     """List the statuses in counts by surface, worst first. Always contains `pass`."""
     return [status for status in Status if status == Status.PASS or any(status in one for one in counts.values())]
