@@ -116,18 +116,18 @@ class ResultsGenerator:
         head, names = self.records[0], [surface.name for surface in surfaces]
         cases = {one["case"]: one for one in self.records if one["record"] == "case"}
         judged = [one for one in self.records if one["record"] == "result"]
-        programs, results = [], []
+        programs, results = {}, []
         for surface, result in itertools.product(surfaces, judged):
             if self.created < self.results:
                 program = _program(catalogue[result["case"]], surface) if result["program"] else None
-                programs += [program] if program else []
+                programs |= {program["program"]: program} if program else {}
                 results.append(self._result(result, surface, program, cases[result["case"]]))
         used = {one["case"] for one in results}
         environment = {**head["environment"], "setup": dict.fromkeys(names, "import numpy as np\n")}
         header = {**head, "backend": label, "surfaces": names, "environment": environment}
         counts = dict(Counter(one["status"] for one in results))
         footer = {"record": "footer", "results": len(results), "by_status": counts, "seconds": 100.0}
-        return [header, *(case for name, case in cases.items() if name in used), *programs, *results, footer]
+        return [header, *(case for name, case in cases.items() if name in used), *programs.values(), *results, footer]
 
     def _result(self, result: Record, surface: Surface, program: Record | None, case: Record) -> Record:
         self.created += 1

@@ -7,22 +7,53 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from reports.analysis.conditions import how_condition, shortest_conjunction
-from reports.analysis.summary import DifferenceGroup, count_text
+from reports.analysis.differences import DifferenceGroup
+from reports.analysis.summary import count_text, list_text
 from reports.results import CaseRecord, Json, Report, ResultRecord, Status
 
 MAX_COMMON_CONDITIONS = 3  # per group
 MAX_PASSING_SHARE = 0.5  # conditions that hold for a larger share of the passing results are not listed
-MIN_CASES = 2  # smallest number of cases that are split off as a separate cause
+MIN_CASES = 3  # smallest number of failing cases that are evidence of a cause
 MAX_EXCEPTION_SHARE = 0.05  # number of passing cases that may satisfy the conditions, as a share of the failing ones
 MAX_VALUE_LENGTH = 40  # characters; conditions on longer parameters are not readable
+MIN_PLURAL = 2
 EQUALS_SIGN = " = "  # in conditions on exact values, which are less general than conditions such as "padding"
+EXACT_EXTENTS = " = ["  # in conditions on an exact list of numbers
 SIZE_SUFFIX = " or more"  # in conditions on the size of the input, which is rarely the cause
-OUTCOME_VERBS = {
-    Status.CRASHED: ("crashes", "crash"),
-    Status.TIMED_OUT: ("times out", "time out"),
-    Status.FLAKY: ("is flaky", "are flaky"),
-    Status.STALE: ("agrees", "agree"),
-}
+
+
+@dataclass(frozen=True)
+class SeparatingConditions:
+    """The fewest conditions that all failing results of a group satisfy, and (almost) no passing one.
+
+    conditions: phrases that follow "with"; () if no case of the operator passes on these surfaces. failing, passing:
+    numbers of results. exceptions: passing results that satisfy the conditions. noun: "case" if the group has one
+    surface, otherwise "result". is_thin: whether there are too few failing cases to name a cause.
+    """
+
+    conditions: tuple[str, ...]
+    failing: int
+    passing: int
+    exceptions: int
+    noun: str
+    is_thin: bool
+
+    @property
+    def clause(self) -> str:
+        """The conditions as a clause: "with NaN in x and dilation"."""
+        return f"with {list_text(self.conditions)}" if self.conditions else ""
+
+    @property
+    def sentence(self) -> str:
+        """The evidence as a sentence."""
+        if not self.conditions:
+            return "No case of the operator passes here."
+        count = f"{count_text(self.failing, f'failing {self.noun}')}"
+        if self.is_thin:
+            return f"Seen only {self.clause} ({count}, {count_text(self.passing, f'passing {self.noun}')})."
+        others = f"{self.exceptions:,}" if self.exceptions else "none"
+        verb = "does" if self.exceptions < MIN_PLURAL else "do"
+        return f"All {count} have {list_text(self.conditions)}; {others} of the {self.passing:,} passing ones {verb}."
 
 
 @dataclass(frozen=True)
@@ -52,28 +83,30 @@ class CommonConditions:
             self._conditions[key] = case_conditions(self._cases[result.case]) | how_condition(result.how)
         return self._conditions[key]
 
-    def sentence(self, group: DifferenceGroup) -> str:
-        """Return a sentence with the fewest conditions that all cases of a group and (almost) no passing case satisfy.
-
-        Returns "" if there are no such conditions.
-        """
-        passing = self._passing_conditions(group)
-        singular, plural = OUTCOME_VERBS.get(group.status, ("differs", "differ"))
-        if not passing:
-            return f"No case of {group.operator} passes here."
-        conditions = shortest_conjunction(
-            [self._conditions_of(result) for result in group.results], passing, _condition_rank, _max_exceptions(group)
-        )
+    def separating(self, group: DifferenceGroup) -> SeparatingConditions | None:
+        """Return the conditions that separate a group from the passing results; None if there are none."""
+        passing, is_thin = self._passing_conditions(group), len(group.cases) < MIN_CASES
+        conditions: tuple[str, ...] | None = ()
+        if passing:
+            failing = [self._conditions_of(result) for result in group.results]
+            if is_thin:  # the exact extents of one or two cases separate them from all others, but explain nothing
+                failing = [frozenset(one for one in some if EXACT_EXTENTS not in one) for some in failing]
+            conditions = shortest_conjunction(failing, passing, _condition_rank, _max_exceptions(group))
         if conditions is None:
-            return ""
-        noun = "case" if len(group.surfaces) == 1 else "result"
-        exceptions = sum(some.issuperset(conditions) for some in passing)
-        failing, others = _count_text(len(group.results), noun), f"of the {len(passing):,} that pass"
-        if exceptions:
-            verb = "does" if exceptions == 1 else "do"
-            return f"{failing} that {plural} have {_list_text(conditions)}; {exceptions} {others} {verb} too."
-        verb = singular if len(group.results) == 1 else plural
-        return f"{failing} with {_list_text(conditions)} {verb}; none {others} is such a {noun}."
+            return None
+        return SeparatingConditions(
+            conditions,
+            failing=len(group.results),
+            passing=len(passing),
+            exceptions=sum(some.issuperset(conditions) for some in passing),
+            noun="case" if len(group.surfaces) == 1 else "result",
+            is_thin=is_thin,
+        )
+
+    def sentence(self, group: DifferenceGroup) -> str:
+        """Return the evidence for the cause of a group as a sentence; "" if no conditions separate it."""
+        separating = self.separating(group)
+        return separating.sentence if separating else ""
 
     def common(self, group: DifferenceGroup) -> list[CommonCondition]:
         """Return conditions that all cases of a group and few passing results share, the rarest first."""
@@ -109,7 +142,8 @@ class CommonConditions:
         return [replace(group, results=results) for results in (*parts, rest) if results]
 
     def _passing_conditions(self, group: DifferenceGroup) -> list[frozenset[str]]:
-        passing = (self._passing.get((group.operator, surface), ()) for surface in group.surfaces)
+        keys = ((operator, surface) for operator in group.operators for surface in group.surfaces)
+        passing = (self._passing.get(key, ()) for key in keys)
         return [self._conditions_of(result) for results in passing for result in results]
 
     def _shared_conditions(self, group: DifferenceGroup) -> frozenset[str]:
@@ -136,15 +170,6 @@ def _max_exceptions(group: DifferenceGroup) -> int:
 def _condition_rank(condition: str) -> tuple[float | str, ...]:
     """Return the sort key of a condition: kinds before exact values, and the input size, rarely the cause, last."""
     return condition.endswith(SIZE_SUFFIX) * 2 + (EQUALS_SIGN in condition), len(condition), condition
-
-
-def _count_text(number: int, noun: str) -> str:
-    return {1: f"The one {noun}", 2: f"Both {noun}s"}.get(number, f"All {number:,} {noun}s")
-
-
-def _list_text(conditions: Sequence[str]) -> str:
-    *most, last = conditions
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def common_text(common: Sequence[CommonCondition]) -> str:

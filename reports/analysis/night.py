@@ -10,9 +10,10 @@ from reports.analysis import summary
 from reports.analysis.causes import CommonConditions
 from reports.analysis.circumstances import DifferingFact
 from reports.analysis.comparison import ChangeKind, ReportDifference, ResultChange, RunPair, compare_reports
+from reports.analysis.differences import DifferenceGroup, difference_groups
 from reports.analysis.history import History, ReportedFinding, WrongResult, group_same, short_digest
 from reports.analysis.likely_cause import LikelyCause, likely_cause
-from reports.analysis.summary import UNEXPECTED_STATUSES, DifferenceGroup, count_text
+from reports.analysis.summary import UNEXPECTED_STATUSES, count_text
 from reports.results import BackendRun, FindingRecord, Report, ResultRecord, Status, without_label
 
 MAX_TITLE_LENGTH = 230  # characters before the key; GitHub allows 256
@@ -218,7 +219,7 @@ def _announce_differences(
     conditions = CommonConditions(current) if by_cause else None
     for (name, _), pairs in by_cause.items():
         before, after = _runs_of_both(name, current, previous)
-        groups = summary.difference_groups(Report((replace(after, results=tuple(result for result, _ in pairs)),)))
+        groups = difference_groups(Report((replace(after, results=tuple(result for result, _ in pairs)),)))
         for group in conditions.split(groups) if conditions else ():
             sentence = conditions.sentence(group) if conditions else ""
             cause = next(cause for result, cause in pairs if result == group.example)

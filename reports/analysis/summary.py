@@ -1,22 +1,20 @@
-"""Counts, problems, the overall verdict and groups of differences, shared by all views."""
+"""Counts, problems and the overall verdict, shared by all views."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reports.results import (
     BackendRun,
-    CaseRecord,
     ConventionRecord,
     DifferenceKind,
     Outcome,
     Report,
     ResultRecord,
     Status,
-    Verdict,
 )
 
 UNEXPECTED_STATUSES = (Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY, Status.STALE)
@@ -55,42 +53,6 @@ StatusCounts = dict[Status, int]
 """Number of results by status."""
 GroupKind = DifferenceKind | Outcome | Status
 """The kind of a difference. It is an outcome if the program did not return, and a status if the result is flaky."""
-DifferenceCause = tuple[str, Status, GroupKind, str]
-"""Operator, status, kind, and explanation without numbers."""
-
-
-@dataclass(frozen=True)
-class DifferenceGroup:
-    """Differences with the same operator, status, kind and explanation; the smallest case first."""
-
-    operator: str
-    status: Status
-    kind: GroupKind
-    reason: str
-    issue: str | None
-    results: tuple[ResultRecord, ...]
-
-    @property
-    def example(self) -> ResultRecord:
-        """The difference with the smallest inputs."""
-        return self.results[0]
-
-    @property
-    def surfaces(self) -> tuple[str, ...]:
-        """The surfaces affected, by name."""
-        return tuple(sorted({result.surface for result in self.results}))
-
-    @property
-    def cases(self) -> tuple[str, ...]:
-        """The cases affected, smallest first."""
-        return tuple(dict.fromkeys(result.case for result in self.results))
-
-    @property
-    def action(self) -> str:
-        """The behaviour of the surfaces, as a verb phrase."""
-        return (
-            "agrees, contrary to the ledger" if self.status == Status.STALE else KIND_ACTIONS.get(self.kind, "differs")
-        )
 
 
 @dataclass(frozen=True)
@@ -116,10 +78,14 @@ def counts_by_surface(report: Report) -> dict[str, StatusCounts]:
     return {surface: count_by_status(surface_results) for surface, surface_results in results.items()}
 
 
-def passing_share(counts: StatusCounts) -> float | None:
-    """Return the share of passing results among the supported ones; None if all are unsupported."""
-    judged = sum(number for status, number in counts.items() if status != Status.UNSUPPORTED)
-    return counts.get(Status.PASS, 0) / judged if judged else None
+def judged_count(counts: StatusCounts) -> int:
+    """Count the judged results: all but the unsupported ones."""
+    return sum(number for status, number in counts.items() if status != Status.UNSUPPORTED)
+
+
+def unexpected_count(counts: StatusCounts) -> int:
+    """Count the unexpected results."""
+    return sum(counts.get(status, 0) for status in UNEXPECTED_STATUSES)
 
 
 def occurring_statuses(counts: dict[str, StatusCounts]) -> list[Status]:
@@ -147,15 +113,24 @@ def nothing_ran(backend: BackendRun) -> bool:
 
 def report_problems(report: Report) -> list[str]:
     """Return the problems of the runs and their results, one sentence each."""
-    problems = [] if report.runs else ["There are no results."]
-    problems += [*report.mixture_notes, *(problem for run in report.runs for problem in run_problems(run))]
-    problems += [
-        _status_problem(status, report) for status in UNEXPECTED_STATUSES if status in count_by_status(report.results)
-    ]
-    return problems + [
+    counts = count_by_status(report.results)
+    statuses = [_status_problem(status, report) for status in UNEXPECTED_STATUSES if status in counts]
+    findings = [
         f"{name}: exploration found {count_text(number, 'unknown difference')}."
         for name, number in _finding_counts(report).items()
     ]
+    return [*_run_level_problems(report), *statuses, *findings]
+
+
+def reliability_problems(report: Report) -> list[str]:
+    """Return the problems that make a report unreliable: mixed or partial runs and stale entries of the ledger."""
+    stale = any(result.status == Status.STALE for result in report.results)
+    return [*_run_level_problems(report), *([_status_problem(Status.STALE, report)] if stale else [])]
+
+
+def _run_level_problems(report: Report) -> list[str]:
+    problems = [] if report.runs else ["There are no results."]
+    return [*problems, *report.mixture_notes, *(problem for run in report.runs for problem in run_problems(run))]
 
 
 def run_problems(backend: BackendRun) -> list[str]:
@@ -181,7 +156,7 @@ def _status_problem(status: Status, report: Report) -> str:
 def report_verdict(report: Report) -> ReportVerdict:
     """Return the overall verdict of a report."""
     counted = count_by_status(report.results)
-    unexpected = sum(counted.get(status, 0) for status in UNEXPECTED_STATUSES)
+    unexpected = unexpected_count(counted)
     complete = not report.mixture_notes and not any(run_problems(run) for run in report.runs)
     good = bool(report.runs) and complete and not unexpected and not _finding_counts(report)
     return ReportVerdict(
@@ -203,10 +178,22 @@ def _verdict_headline(report: Report, unexpected: int, complete: bool) -> str:
         return "Nothing ran"
     if not complete:
         return "The runs cannot be combined" if report.mixture_notes else "The run is incomplete"
-    known = count_by_status(report.results).get(Status.KNOWN, 0)
-    if not report.backends:
-        return "No findings"
-    return f"As expected, with {count_text(known, 'known difference')}" if known else "All agree"
+    return _agreement_headline(report) if report.backends else "No findings"
+
+
+def _agreement_headline(report: Report) -> str:
+    """Return how many of the judged results agree, and everything that restricts the statement."""
+    counts = count_by_status(report.results)
+    known, unsupported = counts.get(Status.KNOWN, 0), counts.get(Status.UNSUPPORTED, 0)
+    selected = {name for run in report.backends for name in run.header.selection.operators}
+    parts = [
+        f"{counts.get(Status.PASS, 0):,} of {judged_count(counts):,} judged agree",
+        *([f"{known:,} known to deviate"] if known else []),
+        *([f"{unsupported:,} not supported"] if unsupported else []),
+        *([f"only {', '.join(sorted(selected))}"] if 0 < len(selected) <= MAX_LISTED_NAMES else []),
+        *([f"only {len(selected)} operators"] if len(selected) > MAX_LISTED_NAMES else []),
+    ]
+    return "; ".join(parts)
 
 
 def _exploration_sentences(report: Report) -> list[str]:
@@ -234,24 +221,6 @@ def _counts_sentence(report: Report) -> list[str]:
     return [counts, *shards]
 
 
-def difference_groups(report: Report) -> list[DifferenceGroup]:
-    """Group unexpected and known differences by cause; unexpected groups first.
-
-    Explanations that differ only in numbers count as one cause.
-    """
-    cases = report.cases
-    by_cause: defaultdict[DifferenceCause, list[ResultRecord]] = defaultdict(list)
-    for result in report.results:
-        if result.status in DIFFERING_STATUSES:
-            by_cause[_difference_cause(result, cases[result.case])].append(result)
-    grouped = [_make_group(cause, results, cases) for cause, results in by_cause.items()]
-    return sorted(grouped, key=lambda group: (*_group_rank(group, cases), group.operator, group.kind, group.reason))
-
-
-def _difference_cause(result: ResultRecord, case: CaseRecord) -> DifferenceCause:
-    return (case.operator, result.status, difference_kind(result), normalise_explanation(_explanation(result)))
-
-
 def normalise_explanation(explanation: str) -> str:
     """Replace numbers and memory addresses in an explanation by `#`, so that explanations can be compared."""
     return re.sub(r"0x[0-9a-fA-F]+|\d+", "#", explanation)
@@ -260,23 +229,6 @@ def normalise_explanation(explanation: str) -> str:
 def difference_kind(result: ResultRecord) -> GroupKind:
     """Return the kind of a difference: "flaky", a kind recorded in the result, or the outcome."""
     return result.status if result.status == Status.FLAKY else result.kind or result.outcome
-
-
-def _explanation(result: ResultRecord) -> str:
-    # The message of a result that agrees, such as an expected rejection, does not explain a difference.
-    explains = result.verdict != Verdict.AGREE or result.status == Status.FLAKY
-    return result.reason or (result.message if explains else None) or ""
-
-
-def _make_group(cause: DifferenceCause, results: list[ResultRecord], cases: dict[str, CaseRecord]) -> DifferenceGroup:
-    operator, status, kind, _ = cause
-    issue = next((result.issue for result in results if result.issue), None)
-    ordered = sorted(results, key=lambda result: (cases[result.case].size, result.case, result.surface))
-    return DifferenceGroup(operator, status, kind, _explanation(ordered[0]), issue, tuple(ordered))
-
-
-def _group_rank(group: DifferenceGroup, cases: dict[str, CaseRecord]) -> tuple[int, int]:
-    return STATUS_RANKS[group.status], cases[group.example.case].size
 
 
 def answers_by_convention(report: Report) -> dict[str, dict[str, ConventionRecord]]:
@@ -305,6 +257,14 @@ def predicate_text(predicate: str) -> str:
 def count_text(number: int, noun: str) -> str:
     """Write a number with its noun: "1 case", "1,200 cases"."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def list_text(names: Sequence[str], longest: int | None = None) -> str:
+    """Write names as a list: "a, b and c". longest: number of names before the others are counted."""
+    if longest is not None and len(names) > longest:
+        names = [*names[:longest], f"{len(names) - longest} more"]
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def escape_control_characters(text: str) -> str:

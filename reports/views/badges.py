@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TypedDict
 from unicodedata import east_asian_width
 from xml.etree import ElementTree
 
@@ -30,16 +31,33 @@ class Badge:
     colour: str
 
 
+class SurfaceBadge(TypedDict):
+    """The badge of a surface: its file name without suffix, and its formats."""
+
+    name: str
+    svg: str
+    json: str
+
+
 def render_badges(report: Report) -> dict[str, str]:
     """Return the content of `<surface>.svg` and `<surface>.json` for each surface, by file name."""
-    files: dict[str, str] = {}
+    badges = surface_badges(report).values()
+    return {
+        f"{one['name']}.{kind}": text for one in badges for kind, text in (("svg", one["svg"]), ("json", one["json"]))
+    }
+
+
+def surface_badges(report: Report) -> dict[str, SurfaceBadge]:
+    """Return the badge of each surface."""
+    badges: dict[str, SurfaceBadge] = {}
+    taken: set[str] = set()
     counts = summary.counts_by_surface(report)
     for backend in report.backends:
         for surface in backend.header.surfaces:
-            badge, name = _surface_badge(backend, surface, counts[surface]), _unused_name(_file_name(surface), files)
-            files[f"{name}.svg"] = _badge_svg(badge)
-            files[f"{name}.json"] = _endpoint_json(badge)
-    return files
+            badge, name = _surface_badge(backend, surface, counts[surface]), _unused_name(_file_name(surface), taken)
+            taken.add(name.lower())
+            badges[surface] = {"name": name, "svg": _badge_svg(badge), "json": _endpoint_json(badge)}
+    return badges
 
 
 def _file_name(surface: str) -> str:
@@ -47,11 +65,10 @@ def _file_name(surface: str) -> str:
     return re.sub(r"^\.|[^\w.@+-]", "_", surface, flags=re.ASCII)[:MAX_LABEL_LENGTH] or "_"
 
 
-def _unused_name(name: str, files: Mapping[str, str]) -> str:
-    """Return a name that no earlier surface uses. Ignores case, like some file systems."""
-    taken = {file.lower() for file in files}
-    names = (name, *(f"{name}-{number}" for number in range(2, len(files) + 2)))
-    return next(one for one in names if f"{one}.svg".lower() not in taken)
+def _unused_name(name: str, taken: Collection[str]) -> str:
+    """Return a name that no earlier surface uses. Ignores case, like some file systems. taken: names in lower case."""
+    names = (name, *(f"{name}-{number}" for number in range(2, len(taken) + 2)))
+    return next(one for one in names if one.lower() not in taken)
 
 
 def _surface_badge(backend: BackendRun, surface: str, counts: StatusCounts) -> Badge:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -12,10 +11,13 @@ from urllib.parse import quote, urlencode
 import jinja2
 from markupsafe import Markup
 
-from reports.analysis import causes, comparison_text, summary, timing
+from reports.analysis import causes, comparison_text, glossary, overview, summary, timing
+from reports.analysis.cause_text import CauseWriter
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
+from reports.analysis.convention_rows import convention_rows
 from reports.analysis.deviation import deviation_text
-from reports.analysis.summary import STATUS_RANKS
+from reports.analysis.differences import difference_groups
+from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, StatusCounts
 from reports.results import Status
 from reports.views.html_data import compress_json, report_payload
 from reports.views.template_environment import template_environment
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from reports.analysis.comparison import ReportDifference
-    from reports.results import BackendRun, ConventionRecord, FindingRecord, Json, Report, ResultRecord
+    from reports.results import BackendRun, FindingRecord, Json, Report, ResultRecord
 
 LIBRARY_FILES = (
     "vendor/preact/preact.umd.js",
@@ -38,10 +40,11 @@ MAX_GROUPS = 200  # per page; the list contains all results
 MAX_CHANGES = 50  # per group; `conformance diff` lists all
 MAX_OVERVIEW_CHANGES = 12  # groups of changes in the overview
 MAX_PRINTED_SURFACES = 10  # columns of a printed table of counts; wider tables are printed as lines
-MAX_PRINTED_ANSWERS = 5  # columns of a printed table of answers
+MAX_RANKED_NARROW = 4  # surfaces in the ranking on a narrow screen, before the others are shown
+MAX_ANSWER_COLOURS = 5  # of answers to a convention; rarer answers share the last one
 MINUTE_SECONDS = 60
 PAGE_TEMPLATES = (
-    ("overview", "matrix"),
+    ("overview", "matrix", "terms"),
     ("findings",),
     ("differences",),
     ("conventions", "contradictions"),
@@ -49,8 +52,8 @@ PAGE_TEMPLATES = (
     ("run",),
 )
 SCRIPT_NAMES = (
-    "data", "numbers", "grid", "parts", "table", "list",
-    "geometry", "window", "case", "findings", "translations", "accuracy", "app",
+    "data", "numbers", "grid", "parts", "table", "list", "geometry", "window", "case", "findings",
+    "translations", "accuracy", "differences", "conventions", "matrix", "surface", "search", "tips", "app",
 )  # fmt: skip
 
 
@@ -65,19 +68,21 @@ def render_html(
     its windows depends on. An operator without properties has no drawing.
     """
     template = _jinja_environment().get_template("report.html.j2")
-    conditions = causes.CommonConditions(report)
+    texts = CauseWriter(report).texts(difference_groups(report))
+    totals = summary.counts_by_surface(report)
     page = template.render(
         report=report,
         verdict=summary.report_verdict(report),
-        problems=summary.report_problems(report),
+        problems=summary.reliability_problems(report),
+        figures=overview.overview_figures(report),
+        ranking=overview.ranked_surfaces(report),
+        leading=overview.leading_causes(texts),
+        texts=texts,
         matrix=summary.counts_by_operator(report),
-        totals=summary.counts_by_surface(report),
-        groups=conditions.split(summary.difference_groups(report)),
-        common=conditions.common,
-        sentence=conditions.sentence,
+        totals=totals,
+        occurring=summary.occurring_statuses(totals),
         contradictions=find_contradictions(report),
-        conventions=split_by_documented(summary.answers_by_convention(report)),
-        broken=contradicting_answers(report),
+        conventions=convention_rows(report),
         unsupported=summary.unsupported_by_reason(report),
         difference=difference,
         changes=comparison_text.change_groups(difference) if difference else [],
@@ -88,11 +93,13 @@ def render_html(
         pages=_visible_pages(report, difference),
         max_groups=MAX_GROUPS,
         max_changes=MAX_CHANGES,
+        max_ranked=MAX_RANKED_NARROW,
+        max_answer_colours=MAX_ANSWER_COLOURS,
         max_overview_changes=MAX_OVERVIEW_CHANGES,
         max_printed_surfaces=MAX_PRINTED_SURFACES,
-        max_printed_answers=MAX_PRINTED_ANSWERS,
-        data=Markup(compress_json(report_payload(report, operators))),  # noqa: S704  # letters and digits only
+        data=Markup(compress_json(report_payload(report, texts, operators))),  # noqa: S704  # letters and digits only
         libraries=[_read_script(path) for path in LIBRARY_FILES],
+        theme_script=_read_script("static/theme.js"),
         pages_script=_read_script("static/pages.js"),
         scripts=[_read_script(f"static/{name}.js") for name in SCRIPT_NAMES],
         style=_read_asset("static/report.css"),
@@ -118,10 +125,13 @@ def _jinja_environment() -> jinja2.Environment:
     environment.globals.update(
         sign=summary.STATUS_SIGNS,
         word=summary.STATUS_TEXTS,
-        share=summary.passing_share,
+        meaning=glossary.STATUS_MEANINGS,
+        gravity_meaning=glossary.GRAVITY_MEANINGS,
+        terms=glossary.TERMS,
         comparison=comparison_text,
         results_link=results_link,
         case_link=case_link,
+        surface_link=surface_link,
     )
     environment.filters.update(
         plural=summary.count_text,
@@ -130,7 +140,12 @@ def _jinja_environment() -> jinja2.Environment:
         breakable=with_line_breaks,
         is_web_address=is_web_address,
         contradiction_lines=contradiction_lines,
-        percent=percent_text,
+        cell_text=cell_text,
+        cell_status=cell_status,
+        few_judged=few_judged,
+        all_agree=all_agree,
+        bar_order=bar_order,
+        pairs=lambda values: [(value, STATUS_TEXTS.get(value, value)) for value in values],
         duration=duration_text,
     )
     return environment
@@ -143,23 +158,35 @@ def _escape_control_characters(value: object) -> object:
     return "\n".join("\t".join(map(summary.escape_control_characters, line.split("\t"))) for line in value.split("\n"))
 
 
-def contradicting_answers(report: Report) -> list[tuple[ConventionRecord, Status]]:
-    """List the answers that contradict the declared ones, with the status of each result; the worst first."""
-    statuses = {(one.case, one.surface): one.status for one in report.results}
-    contradicted = [one for backend in report.backends for one in backend.conventions if one.contradicted]
-    with_status = [(one, statuses.get((one.case, one.surface), Status.FAIL)) for one in contradicted]
-    return sorted(with_status, key=lambda pair: STATUS_RANKS[pair[1]])
+def cell_text(counts: StatusCounts) -> str:
+    """Return the text of a cell of the matrix: the number of differing results, or of judged ones if all agree."""
+    judged, total = summary.judged_count(counts), sum(counts.values())
+    if not judged:
+        return STATUS_SIGNS[Status.UNSUPPORTED]
+    differing = summary.unexpected_count(counts) or counts.get(Status.KNOWN, 0)
+    if differing:
+        return f"{STATUS_SIGNS[cell_status(counts)]} {differing:,}"
+    return f"{judged:,} of {total:,}" if few_judged(counts) else f"{judged:,}"
 
 
-def split_by_documented(
-    rows: dict[str, dict[str, ConventionRecord]],
-) -> dict[str, dict[str, dict[str, ConventionRecord]]]:
-    """Split conventions into those that the document of at least one surface answers, and the others."""
-    parts: dict[str, dict[str, dict[str, ConventionRecord]]] = {"documented": {}, "undocumented": {}}
-    for convention, answers in rows.items():
-        documented = any(one.declared is not None and one.documented for one in answers.values())
-        parts["documented" if documented else "undocumented"][convention] = answers
-    return parts
+def cell_status(counts: StatusCounts) -> Status:
+    """Return the worst status of the judged results; `unsupported` if there are none."""
+    return next((status for status in counts if status != Status.UNSUPPORTED), Status.UNSUPPORTED)
+
+
+def few_judged(counts: StatusCounts) -> bool:
+    """Whether fewer than half of the results could be judged."""
+    return summary.judged_count(counts) < sum(counts.values()) / 2
+
+
+def bar_order(counts: StatusCounts) -> list[tuple[Status, int]]:
+    """Return the parts of a bar: differing results, passing ones, unsupported ones."""
+    return sorted(counts.items(), key=lambda part: (part[0] == Status.UNSUPPORTED, STATUS_RANKS[part[0]]))
+
+
+def all_agree(row: Mapping[str, StatusCounts]) -> bool:
+    """Whether no judged result of a row of the matrix differs."""
+    return all(status in (Status.PASS, Status.UNSUPPORTED) for counts in row.values() for status in counts)
 
 
 def results_link(operator: str = "", surface: str = "", status: str = "", kind: str = "") -> str:
@@ -175,9 +202,9 @@ def case_link(case: str, surface: str = "") -> str:
     )
 
 
-def percent_text(share: float | None) -> str:
-    """Return a share as a percentage, or a dash for None. Rounded down, so only a complete pass shows 100 %."""
-    return "–" if share is None else f"{math.floor(share * 100)} %"
+def surface_link(surface: str) -> str:
+    """Return a link to the page of a surface."""
+    return f"#/surface/{quote(surface, safe='')}"
 
 
 def duration_text(seconds: float) -> str:

@@ -6,13 +6,23 @@ import base64
 import json
 import math
 import zlib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from types import MappingProxyType
 
 from msgspec.structs import asdict
 
-from reports.analysis.summary import KIND_ACTIONS, STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, answers_by_convention
+from reports.analysis.cause_text import CauseText
+from reports.analysis.glossary import STATUS_MEANINGS
+from reports.analysis.summary import (
+    KIND_ACTIONS,
+    STATUS_RANKS,
+    STATUS_SIGNS,
+    STATUS_TEXTS,
+    UNEXPECTED_STATUSES,
+    answers_by_convention,
+)
 from reports.results import (
     SPECIAL_NUMBERS,
     BackendRun,
@@ -31,6 +41,7 @@ from reports.results import (
     Verdict,
     WorstElementRecord,
 )
+from reports.views.badges import surface_badges
 
 COMPRESSION_LEVEL = 6  # level 9 takes three times as long and saves 1 %
 GZIP_WINDOW_BITS = 31  # zlib's code for a 15-bit window with a gzip header, which contains no name and no time
@@ -50,8 +61,14 @@ class _TextTable:
         return list(self.positions)
 
 
-def report_payload(report: Report, operators: Mapping[str, Json] = MappingProxyType({})) -> dict[str, Json]:
-    """Return the data of a report as JSON values. operators: properties of operators, for the drawing of windows."""
+def report_payload(
+    report: Report, causes: Sequence[CauseText] = (), operators: Mapping[str, Json] = MappingProxyType({})
+) -> dict[str, Json]:
+    """Return the data of a report as JSON values.
+
+    causes: texts of the causes, for search and the pages of surfaces. operators: properties of operators, for the
+    drawing of windows.
+    """
     texts, runs = _TextTable(), list(enumerate(report.runs))
     all_cases = dict(sorted({name: case for _, run in runs for name, case in run.cases.items()}.items()))
     cases = {case: number for number, case in enumerate(all_cases)}
@@ -64,7 +81,7 @@ def report_payload(report: Report, operators: Mapping[str, Json] = MappingProxyT
         for case, surface, result in sorted(numbered, key=itemgetter(0, 1))
     ]
     return {
-        "statuses": [{"name": status, "sign": STATUS_SIGNS[status], "word": STATUS_TEXTS[status]} for status in Status],
+        "statuses": [_status_payload(status) for status in Status],
         "actions": dict(KIND_ACTIONS),
         "operators": dict(operators),
         "backends": [_backend_payload(run) for run in report.runs],
@@ -76,6 +93,10 @@ def report_payload(report: Report, operators: Mapping[str, Json] = MappingProxyT
             for answers in answers_by_convention(report).values()
             for convention in answers.values()
         ],
+        "causes": [_cause_payload(one) for one in causes],
+        "badges": {
+            surface: {"name": one["name"], "svg": one["svg"]} for surface, one in surface_badges(report).items()
+        },
         "texts": texts.texts(),
     }
 
@@ -104,10 +125,34 @@ def _json_chunks(value: dict[str, Json]) -> Iterator[str]:
 _json_text = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
+def _status_payload(status: Status) -> Json:
+    words = {"sign": STATUS_SIGNS[status], "word": STATUS_TEXTS[status], "meaning": STATUS_MEANINGS[status]}
+    return {"name": status, **words, "unexpected": status in UNEXPECTED_STATUSES}
+
+
+def _cause_payload(text: CauseText) -> Json:
+    group = text.group
+    return {
+        "id": group.id,
+        "title": text.title,
+        "status": group.status,
+        "gravity": group.gravity,
+        "backend": group.backend,
+        "operators": list(group.operators),
+        "results": dict(Counter(result.surface for result in group.results)),
+        "expected": text.expected,
+        "got": text.got,
+        "why": text.group.reason if group.example.reason else text.evidence,
+        "issue": group.issue,
+    }
+
+
 def _backend_payload(backend: BackendRun) -> Json:
     environment = backend.header.environment
     return {
         "name": backend.name,
+        "version": backend.version,
+        "complete": backend.complete,
         "explored": backend.header.explored is not None,
         "packages": dict(sorted(environment.packages.items())),
         "python": environment.python,

@@ -8,7 +8,8 @@ from reports.analysis import summary
 from reports.analysis.comparison import ReportDifference
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
 from reports.analysis.deviation import deviation_text
-from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS, DifferenceGroup
+from reports.analysis.differences import DifferenceGroup, difference_groups
+from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS
 from reports.results import BackendRun, Report, Status
 from reports.views import comparison_markdown
 from reports.views.markdown_layout import (
@@ -32,7 +33,7 @@ def render_markdown(report: Report, difference: ReportDifference | None = None) 
 
 
 def _summary_sections(report: Report, difference: ReportDifference | None) -> Iterator[PageSection]:
-    groups = summary.difference_groups(report)
+    groups = difference_groups(report)
     known = [group for group in groups if group.status == Status.KNOWN]
     unexpected = [group for group in groups if group.status != Status.KNOWN]
     yield _verdict_section(report)

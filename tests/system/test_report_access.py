@@ -15,21 +15,22 @@ PLACES = (
     "#/results",
     "#/results?status=fail&parameter=window&sort=case",
 )
-PLACES += ("#/translations", "#/accuracy")
+PLACES += ("#matrix", "#/translations", "#/accuracy", "#/surface/beta.keras.layers", "#/surface/none", "#terms")
 CASES = ("max_pool/stride-2-padding-1?surface=beta.keras.layers", "avg_pool/divisor-at-the-border", "no/such")
 MIN_CONTRAST = 4.5  # https://www.w3.org/TR/WCAG22/#contrast-minimum
 COLOUR_PAIRS = [
     *((ink, ground) for ink in ("ink", "muted", "link") for ground in ("ground", "raised", "none-ground")),
     *((state, f"{state}-ground") for state in ("fail", "known", "pass", "none")),
     *((state, "ground") for state in ("fail", "known", "pass", "none", "mark")),
-    *((state, "pass-ground") for state in ("fail", "known", "none")),
+    *(("ink", f"answer-{number}") for number in range(1, 6)),
 ]
 
 
 def palette(scheme):
     """Return the colours of a scheme by name, as RGB values from 0 to 1."""
     style = files("reports.views").joinpath("static/report.css").read_text("utf-8")
-    light, dark = re.findall(r":root \{(.*?)\}", style, flags=re.DOTALL)
+    light, *others = re.findall(r":root(?:\S*) \{(.*?)\}", style, flags=re.DOTALL)
+    dark = next(text for text in others if "--ground" in text)
     texts = re.findall(r"--([\w-]+): #([0-9a-f]{6})", light if scheme == "light" else light + dark)
     return {name: tuple(int(text[at : at + 2], 16) / 255 for at in (0, 2, 4)) for name, text in texts}
 
@@ -49,6 +50,13 @@ def contrast(one, other):
 def test_text_has_enough_contrast(scheme, ink, ground):
     colours = palette(scheme)
     assert contrast(colours[ink], colours[ground]) >= MIN_CONTRAST
+
+
+def test_dark_colours_of_the_system_and_of_the_reader_are_the_same():
+    style = files("reports.views").joinpath("static/report.css").read_text("utf-8")
+    dark = [text for text in re.findall(r":root\S+ \{(.*?)\}", style, flags=re.DOTALL) if "--ground" in text]
+    assert len(dark) == 2
+    assert re.findall(r"--[\w-]+: #\w+", dark[0]) == re.findall(r"--[\w-]+: #\w+", dark[1])
 
 
 def test_contrast_follows_the_standard():
@@ -76,6 +84,9 @@ def test_pages_have_no_accessibility_violations(visit, axe, file, scheme, width)
         page.evaluate("(place) => { location.hash = place; }", place)
         page.wait_for_timeout(50)
         assert violations(axe, page) == [], place
+    page.keyboard.press("/")
+    page.keyboard.type("max_pool")
+    assert violations(axe, page) == []
 
 
 def test_axe_finds_a_violation(browser, axe):

@@ -20,6 +20,8 @@ TARGET = """
   const [path, query = ""] = link.slice(1).split("?");
   const given = Object.fromEntries(new URLSearchParams(query));
   if (path === "/results") return Report.filtered(given).length;
+  const surface = path.startsWith("/surface/") && decodeURIComponent(path.slice("/surface/".length));
+  if (surface) return Report.surfaces.some((one) => one.name === surface);
   if (!path.startsWith("/case/")) return document.getElementById(path) !== null;
   const found = Report.resultsOf(decodeURIComponent(path.slice("/case/".length)));
   return found.some((result) => !given.surface || result.surface.name === given.surface);
@@ -48,8 +50,8 @@ async () => {
 }
 """
 LINK_SELECTORS = [
-    "#matrix th a", "#matrix a.all", "#matrix a.count", "#differences .where a", "#differences .tags a",
-    "#conventions td a[href^='#']", "#compare li a", "#overview li a", "#run th a",
+    "#matrix th a", "#matrix td a", "#differences .entry a[href^='#/case']", "#differences .facts-line a",
+    "#conventions td a[href^='#']", "#compare li a", "#overview .ranking a", "#run th a",
 ]  # fmt: skip
 
 
@@ -122,7 +124,7 @@ def test_reader_filters_opens_a_case_steps_copies_and_shares_the_address(visit, 
     page = visit(file)
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="Results").click()
     page.locator("select[name=operator]").select_option("max_pool")
-    page.locator("select[name=status]").select_option("pass")
+    page.locator("#app select[name=status]").select_option("pass")
     page.locator("input[name=text]").fill("book-stride-2-padding-1")
     page.locator(".list tbody th a").first.click()
     page.locator(".geometry").wait_for()

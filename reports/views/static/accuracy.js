@@ -82,25 +82,55 @@ window.Report.withData(() => {
     const most = Math.max(1, ...chosen.map((point) => point[x] || 0));
     const count = Math.ceil(Math.log10(most));
     const step = Math.max(1, Math.ceil(count / DECADES));
-    return [0, ...Array.from({ length: Math.floor(count / step) + 1 }, (_, number) => 10 ** (number * step))];
+    const powers = Array.from({ length: Math.floor(count / step) + 1 }, (_, number) => 10 ** (number * step));
+    return [0, ...powers.filter((power) => power > 1 || count <= 2)]; // on a long axis 1 is next to 0
+  }
+
+  const NARROW = 640; // pixels; narrower charts have the labels above the boxes
+  const MARGIN = 12; // pixels beside the labels
+  const [BAND, TALL_BAND] = [26, 44]; // height of a surface in pixels, without and with a label above it
+  const FONT = "12px system-ui, sans-serif";
+
+  // The width of the longest label in pixels.
+  function labelWidth(names) {
+    const context = document.createElement("canvas").getContext("2d");
+    context.font = FONT;
+    return Math.ceil(Math.max(0, ...names.map((name) => context.measureText(name).width)));
+  }
+
+  function drawing({ chosen, x, type, marks, width }) {
+    const surfaces = ran.map(({ name }) => name).filter((name) => chosen.some((point) => point.surface === name));
+    const narrow = width < NARROW;
+    const above = narrow ? [Plot.text(surfaces, { y: (name) => name, text: (name) => name, frameAnchor: "left", textAnchor: "start", dy: -TALL_BAND / 2 + 9, fill: "currentColor" })] : [];
+    return Plot.plot({
+      width, height: surfaces.length * (narrow ? TALL_BAND : BAND) + 50,
+      marginLeft: narrow ? MARGIN : labelWidth(surfaces) + 2 * MARGIN, marginRight: 2 * MARGIN,
+      style: { background: "none", fontSize: "12px", fontFamily: "system-ui, sans-serif" },
+      x: { type, grid: true, label: null, ...(type === "symlog" && { ticks: decades(chosen, x), tickFormat: (value) => format(value, 2) }) },
+      y: { domain: surfaces, label: null, axis: narrow ? null : "left", ...(narrow && { paddingInner: 0.5, paddingOuter: 0.3 }) },
+      marks: [Plot.boxX(chosen, { x, y: "surface", fill: "var(--link)", stroke: "var(--link)", fillOpacity: 0.3, insetTop: narrow ? 6 : 0 }), ...marks, ...above],
+    });
   }
 
   function Chart({ label, chosen, x, type, marks = [] }) {
     const frame = useRef(null);
     useEffect(() => {
-      const surfaces = ran.map(({ name }) => name).filter((name) => chosen.some((point) => point.surface === name));
-      const drawing = Plot.plot({
-        width: 720, marginLeft: 170, marginRight: 30, style: { background: "none", fontSize: "12px" },
-        x: { type, grid: true, label: null, ...(type === "symlog" && { ticks: decades(chosen, x), tickFormat: (value) => format(value, 2) }) },
-        y: { domain: surfaces, label: null },
-        marks: [Plot.boxX(chosen, { x, y: "surface", fillOpacity: 0.35 }), ...marks],
-      });
-      for (const part of drawing.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label"); // the drawing has one label
-      drawing.setAttribute("role", "img");
-      drawing.setAttribute("aria-label", `${label}, by surface; see the table below for the numbers`);
-      frame.current.replaceChildren(drawing);
+      let width = 0;
+      const draw = () => {
+        if (frame.current.clientWidth === width) return;
+        width = frame.current.clientWidth;
+        const chart = drawing({ chosen, x, type, marks, width: Math.max(width, 280) });
+        for (const part of chart.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label"); // the drawing has one label
+        chart.setAttribute("role", "img");
+        chart.setAttribute("aria-label", `${label}, by surface; see the table below for the numbers`);
+        frame.current.replaceChildren(chart);
+      };
+      draw();
+      const observer = new ResizeObserver(draw);
+      observer.observe(frame.current);
+      return () => observer.disconnect();
     }, [chosen, label]);
-    return html`<figure class="chart"><figcaption>${label}</figcaption><div class="scroll" tabindex="0" role="group" aria-label=${label} ref=${frame}></div></figure>`;
+    return html`<figure class="chart"><figcaption>${label}</figcaption><div ref=${frame}></div></figure>`;
   }
 
   function Row({ row }) {
@@ -125,7 +155,7 @@ window.Report.withData(() => {
     const occurring = (key) => [...new Set(all.map((point) => point[key]))];
     const agreeing = chosen.filter((point) => point.result.verdict === "agree"); // large errors would compress the scale
     const withUlps = agreeing.map((point) => ({ ...point, ulp: (point.result.ulps ??= ulpOf(point.result) ?? NaN) }));
-    const marks = [Plot.ruleX([1], { strokeDasharray: "4 3" }), Plot.tickX(agreeing, { x: "pairwise", y: "surface", stroke: "var(--mark)", strokeOpacity: 0.5 })];
+    const marks = [Plot.ruleX([1], { strokeDasharray: "4 3" })];
     return html`<section aria-labelledby="accuracy-title">
       <h1 id="accuracy-title" tabindex="-1">Accuracy</h1>
       <p class="muted">The largest error of each result for which rounding is allowed, in units in the last place and as a share of the error bound. The charts show results that agree; the table contains all results.</p>
@@ -135,9 +165,9 @@ window.Report.withData(() => {
         ${select("surface", "Surface", ran.map(({ name }) => name).filter((name) => occurring("surface").includes(name)))}
       </form>
       <p role="status">${chosen.length.toLocaleString("en")} results</p>
-      ${agreeing.length > 0 && html`
-        <${Chart} label="Share of the error bound used (dashed: the bound; red ticks: the share for pairwise summation)" chosen=${agreeing} x="budget" type="linear" marks=${marks} />
-        <${Chart} label="Largest error in ulp" chosen=${withUlps} x="ulp" type="symlog" />`}
+      ${agreeing.length > 0 && html`<div class="charts">
+        <${Chart} label="Share of the error bound used (dashed: the bound)" chosen=${agreeing} x="budget" type="linear" marks=${marks} />
+        <${Chart} label="Largest error in ulp" chosen=${withUlps} x="ulp" type="symlog" /></div>`}
       ${chosen.length > 0 && html`
         <div class="scroll" tabindex="0" role="group" aria-labelledby="accuracy-title"><table class="accuracy">
           <thead><tr><th scope="col">surface (link: worst case)</th><th scope="col">operator</th><th scope="col">dtype</th><th scope="col" class="number">results</th><th scope="col" class="number">exact</th>

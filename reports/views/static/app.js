@@ -1,7 +1,7 @@
 // Select the view by the URL hash: a static page, the list (#/results?…), a case (#/case/ID?surface=…), and so on.
 window.Report.withData(() => {
   "use strict";
-  const { Results, Case, Translations, Accuracy, decoded, pageOf, turnTo } = window.Report;
+  const { Results, Case, Translations, Accuracy, Surface, decoded, idIn, pageOf, turnTo } = window.Report;
   const { useState, useEffect, useRef } = preactHooks;
   const html = htm.bind(preact.h);
   const app = document.getElementById("app");
@@ -18,25 +18,27 @@ window.Report.withData(() => {
     if (route.view === "results") return html`<${Results} filters=${route.query} />`;
     if (route.view === "translations") return html`<${Translations} filters=${route.query} />`;
     if (route.view === "accuracy") return html`<${Accuracy} filters=${route.query} />`;
+    if (route.view === "surface") return html`<${Surface} name=${route.id} />`;
     if (route.view === "case") return html`<${Case} id=${route.id} surface=${route.query.surface} step=${route.query.step} />`;
     return html`<section><h1 tabindex="-1">No such page</h1><p><a href="#overview">Overview</a></p></section>`;
   }
 
   function isCurrent(link, route, page) {
     const view = route && (route.view === "case" ? "results" : route.view);
-    return route ? link.hash === `#/${view}` : pageOf(link.hash) === page;
+    if (route) return link.hash === `#/${view}`;
+    return pageOf(link.hash) === page && (link.hash === "#matrix") === (idIn(location.hash) === "matrix");
   }
 
   // Scroll a new view to the top and focus its heading. A changed filter does not change the scroll position.
   // `hash` belongs to the rendered view. location.hash may have changed before this effect runs.
   function useNavigation(hash, route, page) {
-    const place = !route ? hash : `${route.view}/${route.id}?${route.query.surface && route.view === "case" ? route.query.surface : ""}`;
+    const place = !route ? idIn(hash) : `${route.view}/${route.id}?${route.query.surface && route.view === "case" ? route.query.surface : ""}`;
     const first = useRef(true);
     useEffect(() => {
       const heading = (route ? app : page).querySelector("h1");
       document.title = heading && heading.id !== "headline" ? `${heading.textContent} – ${title}` : title;
       if (heading && !first.current) heading.focus({ preventScroll: true });
-      const section = route ? null : document.getElementById(hash.slice(1));
+      const section = route ? null : document.getElementById(idIn(hash));
       if (section && !section.contains(heading)) section.scrollIntoView();
       else window.scrollTo(0, 0);
       first.current = false;
@@ -61,14 +63,6 @@ window.Report.withData(() => {
     }
     return route && html`<${View} route=${route} />`;
   }
-
-  // The key "/" focuses the search field, except while a form field has the focus.
-  document.addEventListener("keydown", (event) => {
-    const field = event.key === "/" && !event.target.closest("input, select, textarea") && document.querySelector("input[name=text]");
-    if (!field) return;
-    event.preventDefault();
-    field.focus();
-  });
 
   // The skip link must not change the hash, which would leave the current view.
   document.querySelector(".skip").addEventListener("click", (event) => {

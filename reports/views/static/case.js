@@ -1,8 +1,8 @@
 // The page of one case on one surface: program, result and expected result.
 window.Report.withData(() => {
   "use strict";
-  const { data, resultsOf, caseOf, backendOf, answerOf, format, share, caseLink, goTo, resultsLink, breakable, inWords, isWeb } = window.Report;
-  const { Chip, Source, Code, ArrayView, Comparison, WindowView, signature } = window.Report;
+  const { data, resultsOf, caseOf, backendOf, answerOf, format, share, caseLink, surfaceLink, goTo, resultsLink, breakable, inWords, isWeb } = window.Report;
+  const { Chip, Source, Code, runnable, ArrayView, Comparison, WindowView, signature } = window.Report;
   const html = htm.bind(preact.h);
 
   const isArray = (value) => Array.isArray(value.shape);
@@ -110,7 +110,7 @@ window.Report.withData(() => {
     return html`<section><h2>The program that ran</h2>
       ${result.program === undefined
         ? html`<p class="muted">There is no program for this case on this surface.</p>`
-        : html`<p class="muted">${HOW[result.how] || result.how || ""}</p><${Code} text=${result.program} label="the program" />`}
+        : html`<p class="muted">${HOW[result.how] || result.how || ""}</p><${Code} text=${result.program} copied=${runnable(setup, result.program)} label="the program" />`}
       ${setup && html`<details><summary>Setup code</summary><${Code} text=${setup} label="the setup code" /></details>`}
       <h3>Reproduce</h3>
       <${Code} text=${`conformance repro ${result.case.id} --surface ${result.surface.name.split("@")[0]}`} label="the command" />
@@ -136,7 +136,7 @@ window.Report.withData(() => {
       <td><${Chip} status=${one.status} /></td><td>${one.how || ""}</td><td class="number">${one.verdict === "none" ? "" : share(one)}</td>
       <td class="number">${worst("ulp", 4)}</td><td>${worst("expected", 9)}</td><td>${worst("got", 9)}</td>
       <td>${one.program === undefined ? html`<span class="muted">none</span>` : html`<details><summary>Show</summary>
-        <${Code} text=${one.program} label=${`the program for ${one.surface.name}`} /></details>`}</td></tr>`;
+        <${Code} text=${one.program} copied=${runnable(backendOf(one.surface).setup[one.surface.name], one.program)} label=${`the program for ${one.surface.name}`} /></details>`}</td></tr>`;
   }
 
   function Case({ id, surface, step }) {
@@ -149,13 +149,13 @@ window.Report.withData(() => {
     const go = (target) => goTo(caseLink(one.id, result.surface.name, target));
     return html`<article class="case">
       <p class="path"><a href="#/results">Results</a> › <a href=${resultsLink({ operator: one.operator })}>${one.operator}</a></p>
-      <h1 tabindex="-1">${breakable(one.id)} <span class="on">on ${breakable(result.surface.name)}</span></h1>
+      <h1 tabindex="-1">${breakable(one.id)} <span class="on">on <a href=${surfaceLink(result.surface.name)}>${breakable(result.surface.name)}</a></span></h1>
       ${surface && result.surface.name !== surface && html`<p class="note">There is no result for this case on ${surface}.</p>`}
       ${one.about && html`<p class="lead">${one.about}</p>`}
       ${one.source && html`<p class="muted">Source: <${Source} text=${one.source} /></p>`}
-      <${Siblings} result=${result} />
       <div class="columns"><div class="evidence">
         <section><h2>What happened</h2><${Outcome} result=${result} /><${Evidence} result=${result} /></section>
+        <${Siblings} result=${result} />
         <${WindowView} one=${one} got=${result.got} step=${step} go=${go} worst=${result.worst} />
         <${Answers} result=${result} />
         <${Program} result=${result} />

@@ -1,7 +1,7 @@
-// Add the drawing of the smallest case to each finding, and copy buttons to the scripts.
+// Add the drawing of the smallest case to each finding, while the page is visible.
 window.Report.withData(() => {
   "use strict";
-  const { resultsOf, backendOf, pageOf, ArrayView, Outcome, Evidence, WindowView, Code } = window.Report;
+  const { resultsOf, backendOf, pageOf, ArrayView, Outcome, Evidence, WindowView } = window.Report;
   const { useState } = preactHooks;
   const html = htm.bind(preact.h);
 
@@ -29,10 +29,5 @@ window.Report.withData(() => {
   if (page) {
     draw();
     window.addEventListener("hashchange", draw);
-  }
-  for (const place of document.querySelectorAll("#findings .source")) {
-    const text = place.textContent.trimEnd();
-    place.replaceChildren();
-    preact.render(html`<${Code} text=${`${text}\n`} label=${place.dataset.label} />`, place);
   }
 });

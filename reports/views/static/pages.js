@@ -11,10 +11,15 @@
     }
   }
 
+  // The id of the element in a hash, without the filters after it: "differences" in #differences?kind=crash.
+  const idIn = (hash) => decoded(hash.slice(1).split("?")[0]);
+  const queryIn = (hash) => Object.fromEntries(new URLSearchParams(hash.split(/\?(.*)/s)[1] || ""));
+
   // The page that contains the element of a hash, or else the overview; null if the hash belongs to a view (#/…).
   function pageOf(hash) {
     if (hash.startsWith("#/")) return null;
-    const place = hash.length > 1 && document.getElementById(decoded(hash.slice(1)));
+    const id = idIn(hash);
+    const place = id && document.getElementById(id);
     return (place && place.closest(".page")) || pages.querySelector(".page");
   }
 
@@ -28,7 +33,7 @@
 
   // The other scripts run in order after the data has been decompressed.
   const waiting = [];
-  window.Report = { decoded, pageOf, turnTo, withData: (script) => waiting.push(script) };
+  window.Report = { decoded, idIn, queryIn, pageOf, turnTo, withData: (script) => waiting.push(script) };
 
   async function decompressed(text) {
     const binary = atob(text);

@@ -13,6 +13,8 @@ window.Report.withData(() => {
   const resultsLink = (filters) => withQuery("#/results", filters);
   const caseLink = (id, surface, step) => withQuery(`#/case/${id.split("/").map(encodeURIComponent).join("/")}`, { surface, step });
 
+  const surfaceLink = (name) => `#/surface/${encodeURIComponent(name)}`;
+
   // Change the filter in the URL without adding a history entry.
   function goTo(link) {
     history.replaceState(null, "", link);
@@ -36,11 +38,13 @@ window.Report.withData(() => {
   }
 
   function Chip({ status }) {
-    return html`<span class="chip ${status.name}"><span class="sign" aria-hidden="true">${status.sign}</span> ${status.word}</span>`;
+    return html`<span class="chip ${status.name}" title=${status.meaning}><span class="sign" aria-hidden="true">${status.sign}</span> ${status.word}</span>`;
   }
 
+  // A text in which web addresses are links. Punctuation after an address does not belong to it.
   function Source({ text }) {
-    return isWeb(text) ? html`<a href=${text.split(/\s/)[0]} rel="noreferrer">${text}</a>` : text;
+    const pieces = (text || "").split(/(https?:\/\/[^\s"<>]*[^\s"<>.,;:!?)\]])/);
+    return pieces.map((piece) => (isWeb(piece) ? html`<a href=${piece} rel="noreferrer">${piece}</a>` : piece));
   }
 
   // Copy without the clipboard API, which may be missing on pages opened from file://.
@@ -64,11 +68,14 @@ window.Report.withData(() => {
     }
   }
 
-  // Code with a button that copies it.
-  function Code({ text, label }) {
+  // A program that runs: the setup code of its surface, and the program.
+  const runnable = (setup, program) => (setup ? `${setup.trimEnd()}\n\n${program}` : program);
+
+  // Code with a button that copies it. copied: the text to copy, if it is more than what is shown.
+  function Code({ text, label, copied = text }) {
     const [state, setState] = useState("Copy");
     const click = async () => {
-      setState((await copy(text)) ? "Copied" : "Copying failed");
+      setState((await copy(copied)) ? "Copied" : "Copying failed");
       setTimeout(() => setState("Copy"), COPIED_FOR);
     };
     return html`<div class="code">
@@ -77,5 +84,5 @@ window.Report.withData(() => {
     </div>`;
   }
 
-  Object.assign(window.Report, { resultsLink, caseLink, goTo, queryLink, Select, breakable, inWords, isWeb, Chip, Source, Code });
+  Object.assign(window.Report, { resultsLink, caseLink, surfaceLink, goTo, queryLink, Select, breakable, inWords, isWeb, Chip, Source, Code, copy, runnable });
 });

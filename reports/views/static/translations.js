@@ -1,7 +1,7 @@
 // How a call is written on each surface: programs of this run, selected by operator and parameters.
 window.Report.withData(() => {
   "use strict";
-  const { data, cases: allCases, operators, resultsOf, backendOf, caseLink, queryLink, breakable, sorted, Select, Chip, Code } = window.Report;
+  const { data, cases: allCases, operators, resultsOf, backendOf, caseLink, queryLink, breakable, sorted, Select, Chip, Code, runnable } = window.Report;
   const { useMemo } = preactHooks;
   const html = htm.bind(preact.h);
   const IMAGE_AXES = 2; // (n, c) come before the spatial axes
@@ -34,7 +34,7 @@ window.Report.withData(() => {
     return html`<section class="translation"><h2 class="as-h3"><a href=${caseLink(result.case.id, result.surface.name)}>${breakable(result.surface.name)}</a>
         ${" "}<span class="muted">${result.how || ""}</span></h2>
       <p class="small">Of the matching cases: ${counted(cases, result.surface).map(([status, count]) => html`<span>${count}${" "}<${Chip} status=${status} /></span> `)}</p>
-      ${result.program === undefined ? html`<p class="muted">${result.reason || "No program."}</p>` : html`<${Code} text=${result.program} label=${`the program for ${result.surface.name}`} />`}
+      ${result.program === undefined ? html`<p class="muted">${result.reason || "No program."}</p>` : html`<${Code} text=${result.program} copied=${runnable(setup, result.program)} label=${`the program for ${result.surface.name}`} />`}
       ${setup && html`<details><summary>Setup code</summary><${Code} text=${setup} label=${`the setup code of ${result.surface.name}`} /></details>`}
     </section>`;
   }

@@ -118,7 +118,7 @@ def test_run_prints_nothing_on_standard_error_by_default(ran):
 
 def test_quiet_run_prints_one_line_if_all_results_are_expected(ran):
     status, out, lines = ran("--quiet")
-    assert (status, out, lines) == (0, "✓ All agree\n", [])
+    assert (status, out, lines) == (0, "✓ 6 of 6 judged agree\n", [])
 
 
 def test_quiet_run_prints_unexpected_results_and_the_last_line(ran):

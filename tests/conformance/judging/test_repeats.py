@@ -6,7 +6,7 @@ import pytest
 from conformance import ConformanceError
 from conformance.judging.repeats import SAME_IN_NEW_PROCESS, combine_repeats, combine_retry
 from conformance.judging.verdict import ProgramOutcome
-from reports.analysis import contradictions, summary
+from reports.analysis import contradictions, differences, summary
 from tests.conformance.execution.test_run import ANSWERS, PLAIN, QUESTION, known, results, run
 from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, surface
 from tests.support.started_workers import outcomes
@@ -150,7 +150,7 @@ def test_ledger_knows_a_flaky_case_where_it_says_so(tmp_path, kinds, status):
 
 def test_views_say_that_it_flickers_and_show_what_was_seen(tmp_path):
     report, _ = run(tmp_path, surface("s", once(tmp_path, "os.abort()")), surface("t"))
-    (group,) = summary.difference_groups(report)
+    (group,) = differences.difference_groups(report)
     assert (group.status, group.kind, group.action) == ("flaky", "flaky", "is flaky")
     assert "then, in a separate process, returned" in group.reason
     assert "differed between repetitions (flaky)" in " ".join(summary.report_problems(report))

@@ -3,7 +3,7 @@
 import pytest
 
 from reports.analysis.causes import CommonConditions, common_text
-from reports.analysis.summary import difference_groups
+from reports.analysis.differences import difference_groups
 from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
@@ -48,15 +48,21 @@ def test_conditions_that_most_passing_cases_share_are_omitted(tmp_path):
     assert CommonConditions(found).common(difference_groups(found)[0]) == []
 
 
+def test_two_cases_are_not_split_off(tmp_path):
+    ceil = [case(f"ceil-{number}", rounding="ceil") for number in range(2)]
+    found = report(tmp_path, [*ceil, case("other", stride=[3])], [case("passing"), case("passing-too")])
+    assert [len(part.cases) for part in CommonConditions(found).split(difference_groups(found))] == [3]
+
+
 def test_groups_without_a_reason_are_split_by_conditions_of_failing_cases_only(tmp_path):
     ceil = [case(f"ceil-{number}", rounding="ceil") for number in range(3)]
-    nan = [case(f"nan-{number}", values=(1, "nan", 3, 4)) for number in range(2)]
+    nan = [case(f"nan-{number}", values=(1, "nan", 3, 4)) for number in range(3)]
     found = report(tmp_path, [*nan, *ceil, case("other", stride=[3])], [case("passing"), case("passing-too")])
     parts = CommonConditions(found).split(difference_groups(found))
-    assert [len(part.cases) for part in parts] == [3, 2, 1]
+    assert [len(part.cases) for part in parts] == [3, 3, 1]
     assert [CommonConditions(found).sentence(part).split(";")[0] for part in parts] == [
-        "All 3 cases with rounding = ceil differ", "Both cases with NaN in x differ",
-        "The one case with stride > window differs",
+        "All 3 failing cases have NaN in x", "All 3 failing cases have rounding = ceil",
+        "Seen only with stride > window (1 failing case, 2 passing cases).",
     ]  # fmt: skip
 
 
@@ -76,28 +82,36 @@ def test_sentence_has_the_fewest_conditions_that_no_passing_case_satisfies(tmp_p
     wrong = [case(f"w{number}", (1, "nan", 3, number), dilation=[2]) for number in range(3)]
     right = [case("a", dilation=[2]), case("b", (1, "nan", 3, 4)), case("c")]
     assert sentences(tmp_path, wrong, right) == [
-        "All 3 cases with NaN in x and dilation differ; none of the 3 that pass is such a case."
+        "All 3 failing cases have NaN in x and dilation; none of the 3 passing ones does."
     ]
 
 
-@pytest.mark.parametrize(("number", "expected"), [(1, "The one case with stride > window differs"),
-                                              (2, "Both cases with stride > window differ")])  # fmt: skip
-def test_sentence_writes_small_numbers_as_words(tmp_path, number, expected):
+@pytest.mark.parametrize(("number", "counted"), [(1, "1 failing case"), (2, "2 failing cases")])
+def test_fewer_than_three_failing_cases_are_no_cause(tmp_path, number, counted):
     wrong = [case(f"w{one}", (1, 2, 3, one), stride=[3]) for one in range(number)]
-    assert sentences(tmp_path, wrong, [case("a")]) == [f"{expected}; none of the 1 that pass is such a case."]
+    assert sentences(tmp_path, wrong, [case("a")]) == [f"Seen only with stride > window ({counted}, 1 passing case)."]
+
+
+def test_exact_extents_of_few_cases_explain_nothing(tmp_path):
+    wrong, right = [case("a", padding=[[1, 2]])], [case("b"), case("c")]
+    assert sentences(tmp_path, wrong, right) == [""]
+    wrong += [case(f"more-{number}", padding=[[1, 2]]) for number in range(2)]
+    assert sentences(tmp_path, wrong, right) == [
+        "All 3 failing cases have padding = [[1, 2]]; none of the 2 passing ones does."
+    ]
 
 
 def test_sentence_gives_the_number_of_exceptions(tmp_path):
     wrong = [case(f"w{number}", (1, 2, 3, number), rounding="ceil") for number in range(20)]
     right = [case("a", rounding="ceil"), case("b"), case("c")]
     assert sentences(tmp_path, wrong, right) == [
-        "All 20 cases that differ have rounding = ceil; 1 of the 3 that pass does too."
+        "All 20 failing cases have rounding = ceil; 1 of the 3 passing ones does."
     ]
     assert sentences(tmp_path, wrong[:19], right) == [""]
 
 
 def test_sentence_says_that_no_case_passes(tmp_path):
-    assert sentences(tmp_path, [case("a")], []) == ["No case of max_pool passes here."]
+    assert sentences(tmp_path, [case("a")], []) == ["No case of the operator passes here."]
 
 
 def test_kind_of_program_is_a_condition(tmp_path):
@@ -107,14 +121,14 @@ def test_kind_of_program_is_a_condition(tmp_path):
     results += [example.result(one["case"], NN) for one in right]
     found = load_report(example.write(tmp_path, [*records, *results, example.footer(results)]))
     assert CommonConditions(found).sentence(difference_groups(found)[0]) == (
-        "Both cases with a composition of operators differ; none of the 2 that pass is such a case."
+        "Seen only with a composition of operators (2 failing cases, 2 passing cases)."
     )
 
 
 def test_html_contains_the_sentence(tmp_path):
     page = render_html(report(tmp_path, [case("a", rounding="ceil")], [case("b"), case("c")]))
-    assert "The one case with rounding = ceil differs; none of the 2 that pass is such a case." in page
-    assert "All cases have:" not in page
+    assert "Seen only with rounding = ceil (1 failing case, 2 passing cases)." in page
+    assert "Not separated" not in page
 
 
 def test_html_lists_common_conditions_if_there_is_no_sentence(tmp_path):
@@ -129,6 +143,4 @@ def test_older_files_without_features_have_conditions_on_exact_values_only(tmp_p
     wrong, right = case("a", (1, "nan", 3, 4), rounding="ceil"), [case("b"), case("c")]
     for one in (wrong, *right):
         del one["features"]
-    assert sentences(tmp_path, [wrong], right) == [
-        "The one case with rounding = ceil differs; none of the 2 that pass is such a case."
-    ]
+    assert sentences(tmp_path, [wrong], right) == ["Seen only with rounding = ceil (1 failing case, 2 passing cases)."]

@@ -1,4 +1,4 @@
-"""Counts, problems, verdicts and groups of differences."""
+"""Counts, problems and verdicts."""
 
 from collections import Counter
 
@@ -25,14 +25,29 @@ def test_matrix_counts_every_result_once(report):
 
 def test_good_run_has_a_good_verdict(tmp_path):
     verdict = summary.report_verdict(load_report(example.write(tmp_path, example.alpha())))
-    assert (verdict.is_good, verdict.headline) == (True, "All agree")
+    assert (verdict.is_good, verdict.headline) == (True, "18 of 18 judged agree")
     assert verdict.sentence == "18 results of 9 cases on 2 surfaces of 1 backend: 18 pass."
 
 
 def test_known_differences_are_expected(tmp_path):
     known = example.result("conv/edge-detector", "k.nn", status="known", verdict="differ", kind="value", reason="why")
     verdict = summary.report_verdict(load_report(example.write(tmp_path, example.run("k", ["k.nn"], [known]))))
-    assert (verdict.is_good, verdict.headline) == (True, "As expected, with 1 known difference")
+    assert (verdict.is_good, verdict.headline) == (True, "0 of 1 judged agree; 1 known to deviate")
+
+
+def test_headline_of_a_partial_run_names_everything_that_restricts_it(tmp_path):
+    selection = {"surfaces": [], "operators": ["conv", "max_pool"], "cases": []}
+    results = [example.result("conv/edge-detector", "k.nn"), example.unsupported("max_pool/stride-2-padding-1", "k.nn")]
+    report = load_report(example.write(tmp_path, example.run("k", ["k.nn"], results, selection=selection)))
+    assert summary.report_verdict(report).headline == "1 of 1 judged agree; 1 not supported; only conv, max_pool"
+
+
+def test_headline_counts_many_selected_operators(tmp_path):
+    selection = {"surfaces": [], "operators": [f"operator_{number}" for number in range(7)], "cases": []}
+    run = example.run("k", ["k.nn"], [example.result("conv/edge-detector", "k.nn")], selection=selection)
+    assert summary.report_verdict(load_report(example.write(tmp_path, run))).headline == (
+        "1 of 1 judged agree; only 7 operators"
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,27 +74,6 @@ def test_problems_name_the_surfaces(report):
     assert "delta: nothing ran." in problems
     assert "gamma: partial run, stopped after 3 results." in problems
     assert any(problem.startswith("5 results failed") and "beta.keras.layers (4)" in problem for problem in problems)
-
-
-def test_groups_contain_each_difference_once_and_known_ones_last(report):
-    groups = summary.difference_groups(report)
-    different = [result for result in report.results if result.status in summary.DIFFERING_STATUSES]
-    assert sorted(id(result) for group in groups for result in group.results) == sorted(map(id, different))
-    assert [group.status for group in groups][-1] == "known"
-    assert groups[-1].surfaces == ("beta.book", "beta.keras.layers")
-
-
-def test_smallest_case_of_a_group_is_first(report):
-    for group in summary.difference_groups(report):
-        sizes = [report.cases[result.case].size for result in group.results]
-        assert sizes == sorted(sizes)
-
-
-def test_causes_that_differ_only_in_numbers_are_one_group(tmp_path):
-    names = ["conv/edge-detector", "conv/wraps-in-int64"]
-    died = [example.died(name, "k.nn", "crashed", f"signal at {n}") for n, name in enumerate(names)]
-    groups = summary.difference_groups(load_report(example.write(tmp_path, example.run("k", ["k.nn"], died))))
-    assert [len(group.results) for group in groups] == [2]
 
 
 @pytest.mark.parametrize(
@@ -110,3 +104,10 @@ def test_unsupported_is_grouped_by_reason_the_most_frequent_first(report):
 
 def test_predicates_are_split_into_words():
     assert summary.predicate_text("WindowExceedsPaddedInput") == "window exceeds padded input"
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), [("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abcde", "a, b, c and 2 more")]
+)
+def test_long_lists_of_names_are_counted(names, text):
+    assert summary.list_text(list(names), 3) == text

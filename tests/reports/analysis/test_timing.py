@@ -7,7 +7,7 @@ from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
 
-POOL, BORDER, CONV = "max_pool/stride-2-padding-1", "avg_pool/divisor-at-the-border", "conv/edge-detector"
+POOL, CONV = "max_pool/stride-2-padding-1", "conv/edge-detector"
 
 
 @pytest.fixture
@@ -40,20 +40,3 @@ def test_page_of_the_run_shows_times_and_the_device(report):
     page = render_html(report)
     assert '<td class="number">2.000</td><td class="number">0.000</td>' in page
     assert "<dt>Device</dt><dd>cpu, float32</dd>" in page
-
-
-@pytest.mark.parametrize(
-    ("source", "part"), [("https://example.org/pooling", "documented"), ("undocumented", "undocumented")]
-)
-def test_documented_conventions_are_separate(tmp_path, source, part):
-    records = [example.result(BORDER, "a.nn"), example.convention("a.nn", "real-cells", "real-cells", source)]
-    page = render_html(load_report(example.write(tmp_path, example.run("a", ["a.nn"], records))))
-    assert [f'id="{kind}"' in page for kind in ("documented", "undocumented")] == [
-        part == "documented", part == "undocumented",
-    ]  # fmt: skip
-    assert "Answers that contradict" not in page
-
-
-def test_answers_that_contradict_a_declaration_are_listed(tmp_path):
-    page = render_html(load_report(example.write(tmp_path, example.beta())))
-    assert "Declared: <b>real-cells</b>, undocumented. Observed: <b>whole-window</b>." in page

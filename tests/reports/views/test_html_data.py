@@ -32,5 +32,6 @@ def test_data_contain_the_properties_of_operators(tmp_path):
     report = load_report(example.write(tmp_path, example.alpha()))
     assert report_payload(report)["operators"] == {}
     assert (
-        report_payload(report, {"max_pool": {"geometry": "windows"}})["operators"]["max_pool"]["geometry"] == "windows"
+        report_payload(report, operators={"max_pool": {"geometry": "windows"}})["operators"]["max_pool"]["geometry"]
+        == "windows"
     )

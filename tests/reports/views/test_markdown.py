@@ -34,7 +34,7 @@ def test_summary_lists_failures_first(tmp_path):
 
 def test_good_run_is_good(tmp_path):
     page = render_markdown(load_report(example.write(tmp_path, example.alpha())))
-    assert page.startswith("## ✅ All agree\n")
+    assert page.startswith("## ✅ 18 of 18 judged agree\n")
     assert "### Unexpected" not in page
 
 

@@ -30,14 +30,14 @@ def test_counts_are_listed_by_surface(tmp_path):
     lines = printed(load_report(example.write(tmp_path, example.alpha()))).splitlines()
     assert lines[0].split() == ["surface", "✓", "pass"]
     assert lines[1].split() == ["alpha.nn", "9"]
-    assert lines[-1] == "✓ All agree"
+    assert lines[-1] == "✓ 18 of 18 judged agree"
 
 
 def test_bad_verdict_is_red_and_good_verdict_is_green(tmp_path):
     bad = printed(load_report(example.write(tmp_path, example.gamma())), colour=True)
     good = printed(load_report(example.write(tmp_path, example.alpha())), colour=True)
     assert "\x1b[1;31m✗ The run is incomplete" in bad
-    assert "\x1b[1;32m✓ All agree" in good
+    assert "\x1b[1;32m✓ 18 of 18 judged agree" in good
 
 
 def test_control_characters_are_escaped(tmp_path):
