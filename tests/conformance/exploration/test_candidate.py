@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 
+from conformance import CatalogueError
 from conformance.adapters import registry
 from conformance.adapters.api.surface import Program, Unsupported
 from conformance.cases.features import case_features
@@ -127,7 +128,7 @@ def test_words_include_the_defaults_of_sweeps_without_the_factor(sweeps):
 
 
 def test_an_operator_without_sweeps_has_no_space():
-    with pytest.raises(ValueError, match="max_pool: the catalogue has no sweep"):
+    with pytest.raises(CatalogueError, match="max_pool: the catalogue has no sweep"):
         OperatorSpace.from_sweeps("max_pool", [])
 
 
