@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Backend, Program, Surface
+from conformance.adapters.api import Backend, Program, Surface
 from conformance.cases.case import Case, Value
 from conformance.catalogue import loading
 from conformance.judging import ledger

@@ -25,7 +25,7 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program, Surface
+from conformance.adapters.api import Program, Surface
 from conformance.cases.case import Case
 from conformance.catalogue import loading
 from conformance.translation.lowering import translate

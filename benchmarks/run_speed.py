@@ -29,7 +29,7 @@ from statistics import median
 import tables
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Backend, Program, Surface
+from conformance.adapters.api import Backend, Program, Surface
 from conformance.cases.arrays import Array
 from conformance.catalogue import loading
 from conformance.execution.connection import ONE_THREAD_VARIABLES

@@ -9,23 +9,25 @@ from reference.arithmetic.bound import NoBound
 from reference.arithmetic.exact import Exact
 from reference.arithmetic.rounding import round_to
 from reference.geometry.windows import Windows
-from reference.operators import adaptive_pooling as _adaptive_pooling
-from reference.operators import adaptive_pooling_grad as _adaptive_pooling_grad
-from reference.operators import conv_transpose as _conv_transpose
-from reference.operators import convolution as _convolution
-from reference.operators import convolution_grad as _convolution_grad
-from reference.operators import fractional_pooling as _fractional_pooling
-from reference.operators import indexed_grad as _indexed_grad
-from reference.operators import lp_pooling as _lp_pooling
-from reference.operators import lp_pooling_grad as _lp_pooling_grad
-from reference.operators import max_pool_indices as _max_pool_indices
-from reference.operators import padding as _padding
-from reference.operators import pooling as _pooling
-from reference.operators import pooling_grad as _pooling_grad
-from reference.operators import softmax_pooling as _softmax_pooling
-from reference.operators import softmax_pooling_grad as _softmax_pooling_grad
-from reference.operators import stochastic_pooling as _stochastic_pooling
-from reference.operators import stochastic_pooling_grad as _stochastic_pooling_grad
+from reference.operators import (
+    adaptive_pooling as _adaptive_pooling,
+    adaptive_pooling_grad as _adaptive_pooling_grad,
+    conv_transpose as _conv_transpose,
+    convolution as _convolution,
+    convolution_grad as _convolution_grad,
+    fractional_pooling as _fractional_pooling,
+    indexed_grad as _indexed_grad,
+    lp_pooling as _lp_pooling,
+    lp_pooling_grad as _lp_pooling_grad,
+    max_pool_indices as _max_pool_indices,
+    padding as _padding,
+    pooling as _pooling,
+    pooling_grad as _pooling_grad,
+    softmax_pooling as _softmax_pooling,
+    softmax_pooling_grad as _softmax_pooling_grad,
+    stochastic_pooling as _stochastic_pooling,
+    stochastic_pooling_grad as _stochastic_pooling_grad,
+)
 from reference.registry import OPERATORS, values_only
 
 max_pool = values_only(_pooling.max_pool)

@@ -15,8 +15,7 @@ from conformance.judging import ledger
 from reports.analysis.comparison import compare_reports
 from reports.results import load_report
 from reports.views.html import render_html
-from tests.support import example_results as example
-from tests.support import fake_backends
+from tests.support import example_results as example, fake_backends
 from tests.support.browser_pages import listen
 from tests.support.planted_bugs import PACKAGE_FOLDER
 

@@ -14,19 +14,22 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from conformance import ConformanceError, adapters
-from conformance.adapters.api.declarations import load_declarations
-from conformance.adapters.api.devices import (
+from conformance.adapters.api import (
     AVX2,
     CPU,
+    LABEL_SEPARATOR,
     NATIVE,
     ON_CPU,
+    AdapterVariant,
+    Backend,
     Device,
+    Dialect,
+    Surface,
+    backend_on_device,
     instruction_limit,
     limit_instructions_source,
+    load_declarations,
 )
-from conformance.adapters.api.layers import Dialect
-from conformance.adapters.api.placement import backend_on_device
-from conformance.adapters.api.surface import LABEL_SEPARATOR, AdapterVariant, Backend, Surface
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

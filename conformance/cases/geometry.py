@@ -15,8 +15,7 @@ from conformance.cases.generators import SpecialValue
 from conformance.cases.operators import OPERATORS, WINDOW_PARAMETERS, Geometry, PaddingWord, Rounding
 from conformance.cases.selector_values import special_values_of
 from conformance.cases.steps import case_step
-from reference import OPERATORS as REFERENCE_OPERATORS
-from reference import Windows
+from reference import OPERATORS as REFERENCE_OPERATORS, Windows
 
 SPECIALS_TESTED_ALONE = (SpecialValue.NAN, SpecialValue.INF, SpecialValue.NEGATIVE_INF)
 """Special values for which a window that contains nothing else is searched."""

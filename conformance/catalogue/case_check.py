@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from conformance import CatalogueError
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.arrays import ArraySpec, array_digest
 from conformance.cases.case import Answers, Case, Rejected, Value
 from conformance.cases.invalid import violations_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program, Surface
+from conformance.adapters.api import Program, Surface
 from conformance.cases.case import Answers, Case
 from conformance.cases.features import CaseFeatures
 from conformance.cases.schema import catalogue_folder

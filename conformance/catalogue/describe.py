@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Backend, Surface
+from conformance.adapters.api import Backend, Surface
 from conformance.cases.case import Case
 from conformance.cases.compositions import relu_maximum_channels
 from conformance.cases.cost import Cost, operator_cost

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from conformance.adapters.api.surface import Surface
+from conformance.adapters.api import Surface
 from conformance.cases.case import Case
 from conformance.judging.conventions import Convention, find_conventions
 from conformance.judging.ledger import Ledger, LedgerEntry

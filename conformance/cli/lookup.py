@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from conformance import ConformanceError
-from conformance.adapters.api.surface import Surface
+from conformance.adapters.api import Surface
 from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import describe, loading
@@ -56,7 +56,7 @@ def find_surface(name: str) -> BackendSurface:
 
 
 def find_framework_surface(name: str) -> Surface:
-    """Return the surface with a name, or the first one of a framework: of `torch`, `torch.nn`.
+    """Return the surface with a name, or the first surface of a framework.
 
     A framework is the name of a backend or the first part of the names of surfaces. Raises ConformanceError if there
     is no such surface, or if several backends have surfaces of the framework.

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from conformance.adapters.api.surface import Surface
+from conformance.adapters.api import Surface
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS
 from conformance.catalogue.loading import Catalogue
 from conformance.catalogue.statistics import CatalogueStatistics, CountTable, counted_parts

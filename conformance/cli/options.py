@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from conformance.adapters.api.devices import CPU, DEVICE_NAMES, FLOAT32, PRECISIONS
+from conformance.adapters.api import CPU, DEVICE_NAMES, FLOAT32, PRECISIONS
 from conformance.cases.operators import OPERATORS
 from conformance.cli.parameter_types import RangeWithoutNaN
 from conformance.execution.options import MAX_TIME_LIMIT_SECONDS, RunOptions

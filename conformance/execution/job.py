@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.arrays import Array
 from conformance.judging.verdict import ProgramOutcome
 

@@ -10,8 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from conformance.adapters.api.devices import used_features
-from conformance.adapters.api.surface import Backend
+from conformance.adapters.api import Backend, used_features
 from conformance.cases.arrays import NUMPY_DTYPES, Array
 from conformance.execution.worker import FRAME_LENGTHS, MAX_REPLY_BYTES
 from conformance.judging.verdict import ProgramOutcome

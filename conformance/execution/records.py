@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from conformance import __version__
-from conformance.adapters.api.surface import Backend, Program, Surface, Unsupported
+from conformance.adapters.api import Backend, Program, Surface, Unsupported
 from conformance.cases.arrays import Array, array_digest, json_value
 from conformance.cases.case import Case
 from conformance.cases.cost import operator_cost

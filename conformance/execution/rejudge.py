@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from conformance import ConformanceError
-from conformance.adapters.api.surface import Backend, Surface, Unsupported
+from conformance.adapters.api import Backend, Surface, Unsupported
 from conformance.cases.arrays import SHORT_FLOATS
 from conformance.cases.case import Case
 from conformance.catalogue.loading import Catalogue

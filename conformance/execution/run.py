@@ -18,7 +18,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from conformance import IncompleteRun
-from conformance.adapters.api.surface import Backend, Program, Surface, Unsupported
+from conformance.adapters.api import Backend, Program, Surface, Unsupported
 from conformance.cases.case import Case
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.job import Job, WorkerFailed

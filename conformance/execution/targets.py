@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.adapters.api import devices
-from conformance.adapters.api.devices import AVX2, ON_CPU, Device
-from conformance.adapters.api.surface import LABEL_SEPARATOR, Backend, without_label
+from conformance.adapters.api import AVX2, LABEL_SEPARATOR, ON_CPU, Backend, Device, devices, without_label
 
 if TYPE_CHECKING:
     from conformance.judging.ledger import Ledger

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.adapters.api.surface import Program, Surface, Unsupported
+from conformance.adapters.api import Program, Surface, Unsupported
 from conformance.cases.case import Case
 from conformance.execution.records import NO_BOUND_REASON, convention_record, result_record
 from conformance.judging.expected import Expected

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from conformance import DeviceUnavailable
-from conformance.adapters.api.surface import Backend
+from conformance.adapters.api import Backend
 from conformance.execution.connection import Connection
 from conformance.execution.job import DEFAULT_LIMITS, Job, Limits, WorkerFailed, WorkerLost
 from conformance.execution.job_pace import (

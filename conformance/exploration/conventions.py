@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cache
 
 from conformance import CatalogueError
-from conformance.adapters.api.surface import Program, Surface, Unsupported
+from conformance.adapters.api import Program, Surface, Unsupported
 from conformance.cases.arrays import array_digest
 from conformance.cases.case import Answers, Case
 from conformance.catalogue import loading

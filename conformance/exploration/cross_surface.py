@@ -18,7 +18,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.arrays import NUMPY_DTYPES, Array
 from conformance.cases.operators import OPERATORS, WEIGHT_INPUTS, Arithmetic
 from conformance.cases.steps import case_step

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from conformance import IncompleteRun
-from conformance.adapters.api.surface import Backend, Program
+from conformance.adapters.api import Backend, Program
 from conformance.cases.steps import case_step
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.job import Job, Limits, WorkerFailed

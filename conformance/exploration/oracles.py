@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from conformance import CatalogueError
-from conformance.adapters.api.surface import Program, Surface, Unsupported
+from conformance.adapters.api import Program, Surface, Unsupported
 from conformance.catalogue.value_range import out_of_range
 from conformance.execution.run import Run
 from conformance.execution.task import Task

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from msgspec.structs import replace
 
-from conformance.adapters.api.surface import Backend, Program
+from conformance.adapters.api import Backend, Program
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.options import RunOptions

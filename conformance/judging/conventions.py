@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.adapters import registry
-from conformance.adapters.api.declarations import Declaration
-from conformance.adapters.api.surface import Surface, without_label
+from conformance.adapters.api import Declaration, Surface, without_label
 from conformance.cases.arrays import ArraySpec, json_value
 from conformance.cases.case import Answers, Case, Rejected
 

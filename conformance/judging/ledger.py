@@ -16,7 +16,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from conformance import CatalogueError
-from conformance.adapters.api.devices import CPU
+from conformance.adapters.api import CPU
 from conformance.cases import selectors
 from conformance.cases.case import Case
 from conformance.cases.features import CaseFeatures

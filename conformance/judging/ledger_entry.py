@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from conformance import CatalogueError, ConformanceError
-from conformance.adapters.api.devices import CPU
+from conformance.adapters.api import CPU
 from conformance.cases.case import Case
 from conformance.cases.features import ABSENT, CaseFeatures
 from conformance.cases.generators import GENERATORS

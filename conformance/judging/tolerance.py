@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.adapters.api.surface import Surface
+from conformance.adapters.api import Surface
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS, WEIGHT_INPUTS

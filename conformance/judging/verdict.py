@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from conformance.adapters.api.declarations import Declaration
+from conformance.adapters.api import Declaration
 from conformance.cases.arrays import FLOATING_DTYPES, Array, array_digest
 from conformance.judging.expected import Expected, Target, find_print_mismatch
 from reference import Exact

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conformance import ConformanceError
-from conformance.adapters.api.surface import Surface
+from conformance.adapters.api import Surface
 from conformance.cases.case import Case
 from conformance.execution.task import Task
 from conformance.judging.verdict import ProgramOutcome

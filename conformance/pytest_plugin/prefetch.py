@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from conformance import IncompleteRun
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.case import Case
 from conformance.execution.job import Job, WorkerFailed
 from conformance.execution.run import Run

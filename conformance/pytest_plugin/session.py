@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from conformance import ConformanceError, IncompleteRun
-from conformance.adapters.api.devices import CPU, FLOAT32, ON_CPU, Device
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import CPU, FLOAT32, ON_CPU, Device, Program
 from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading

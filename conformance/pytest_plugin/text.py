@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from textwrap import indent
 
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.catalogue.describe import expectation_lines, shortened_array_text
 from conformance.execution.run import Run
 from conformance.execution.task import Task

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance import ConformanceError
-from conformance.adapters.api.layers import IMPLIED_GROUPS
+from conformance.adapters.api import IMPLIED_GROUPS
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import Case, Value
 from conformance.cases.generators import GeneratorName

@@ -12,8 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance import ConformanceError
-from conformance.adapters.api.layer_parser import LayerCall, PlainName, UnreadableLayer, parse_layer_call
-from conformance.adapters.api.layers import BoundCall, Dialect, LayerSignature
+from conformance.adapters.api import (
+    BoundCall,
+    Dialect,
+    LayerCall,
+    LayerSignature,
+    PlainName,
+    UnreadableLayer,
+    parse_layer_call,
+)
 from conformance.cases.operators import OPERATORS
 from conformance.translation.ad_hoc_case import CaseRequest, size_text
 

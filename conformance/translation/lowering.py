@@ -12,8 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.adapters.api import source_text
-from conformance.adapters.api.surface import Code, Lowering, Program, Surface, Unsupported, UnsupportedStep
+from conformance.adapters.api import Code, Lowering, Program, Surface, Unsupported, UnsupportedStep, source_text
 from conformance.cases.arrays import BFLOAT16, Array
 from conformance.cases.case import FLAT_PADS_KEY, Case, Rejected, Value
 from conformance.cases.compositions import plan_steps

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from conformance.adapters.api.devices import ON_CPU
-from conformance.adapters.api.surface import Backend, Lowering, Program, Surface, Unsupported, without_label
+from conformance.adapters.api import ON_CPU, Backend, Lowering, Program, Surface, Unsupported, without_label
 from conformance.cases.case import Case
 from conformance.system.cache import OBJECT_KEY, Cache, source_digest
 from conformance.translation.lowering import translate

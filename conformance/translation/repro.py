@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from conformance.adapters.api import source_text
-from conformance.adapters.api.surface import Backend, Program
+from conformance.adapters.api import Backend, Program, source_text
 from conformance.cases.arrays import BFLOAT16, Array
 from conformance.cases.case import Case
 from conformance.judging.expected import Expected, Target

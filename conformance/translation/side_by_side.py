@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from conformance import ConformanceError
-from conformance.adapters.api import source_text
-from conformance.adapters.api.surface import Backend, Program, Surface, Unsupported
+from conformance.adapters.api import Backend, Program, Surface, Unsupported, source_text
 from conformance.cases.arrays import BFLOAT16, SHORT_FLOATS
 from conformance.cases.case import Case, Value
 from conformance.cases.features import SELECTOR_FEATURES, CaseFeatures

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from conformance.adapters.api.surface import Surface, Unsupported
+from conformance.adapters.api import Surface, Unsupported
 from conformance.cases.case import Case, Value
 from conformance.cases.operators import OPERATORS
 from conformance.translation.lowering import translate

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Backend, Surface
+from conformance.adapters.api import Backend, Surface
 from conformance.cases.case import Case
 from conformance.cases.operators import FORWARD_OPERATORS, GRADIENT_SUFFIX
 from conformance.catalogue.loading import Catalogue, load_catalogue

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.adapters import registry
-from conformance.adapters.api import source_text
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program, source_text
 from conformance.cases.operators import FORWARD_OPERATORS, OPERATORS
 from conformance.cases.selector_values import special_values_of
 from conformance.catalogue import loading

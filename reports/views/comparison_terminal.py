@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Group as Lines
-from rich.console import RenderableType
+from rich.console import Group as Lines, RenderableType
 from rich.text import Text
 
 from reports.analysis.comparison import ChangeKind, FailOn, ReportDifference, ResultChange

@@ -16,8 +16,7 @@ from typing import Any
 
 import duckdb
 from msgspec import structs
-from pyarrow import ArrowException
-from pyarrow import parquet as files
+from pyarrow import ArrowException, parquet as files
 
 from reports.results import (
     BackendRun,

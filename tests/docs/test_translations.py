@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.operators import FORWARD_OPERATORS
 from conformance.catalogue import describe
 from conformance.cli.commands import translate as commands_translate

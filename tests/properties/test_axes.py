@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.operators import FORWARD_OPERATORS, OPERATORS, Geometry
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api import d2l
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported, d2l
 from conformance.cases.compositions import relu_maximum_channels
 from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate

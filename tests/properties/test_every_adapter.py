@@ -11,7 +11,7 @@ from functools import cached_property
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Backend, Program, Surface, Unsupported
+from conformance.adapters.api import Backend, Program, Surface, Unsupported
 from conformance.cases.case import Case, Value
 from conformance.translation.lowering import translate
 from tests.support.program_text import bound_names, read_names

@@ -5,8 +5,7 @@ HYPOTHESIS_PROFILE=nightly draws 10,000 examples an operator in place of 200.
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 import reference
 from tests.properties.test_against_loops import FLOATS, arrays, bits, drawn, geometries, poolings

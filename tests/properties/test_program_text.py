@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
 from tests.support.catalogue_parts import cases_of_part

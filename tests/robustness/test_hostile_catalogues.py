@@ -8,8 +8,7 @@ import json
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from conformance import CatalogueError
 from conformance.adapters.api import declarations

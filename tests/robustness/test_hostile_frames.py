@@ -5,8 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from conformance.execution.job import Job, Limits, WorkerFailed
 from conformance.execution.protocol import read_frame

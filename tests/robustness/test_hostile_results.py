@@ -6,8 +6,7 @@ HYPOTHESIS_PROFILE=nightly draws forty times as many: 20,000 documents together 
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from conformance import ConformanceError, cli
 from conformance.execution.results_file import ResultsFile

@@ -11,15 +11,13 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from conformance import CatalogueError
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.operators import PARAMETERS
 from conformance.cases.schema import catalogue_folder
-from conformance.catalogue import allowlist, export
-from conformance.catalogue import loading as catalogues
+from conformance.catalogue import allowlist, export, loading as catalogues
 from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate
 from conformance.translation.repro import repro_script

@@ -1,6 +1,6 @@
 """Small catalogues and fake backends with NumPy programs, for tests without a framework."""
 
-from conformance.adapters.api.surface import Backend, Declaration, Program, Surface
+from conformance.adapters.api import Backend, Declaration, Program, Surface
 from conformance.cases.steps import Step
 from conformance.catalogue import loading
 

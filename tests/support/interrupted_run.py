@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from conformance.adapters.api.surface import Surface
+from conformance.adapters.api import Surface
 from conformance.execution.job import Limits
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run

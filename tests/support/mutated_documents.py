@@ -5,8 +5,7 @@ import json
 import os
 import re
 
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 
 CODE = "__import__('os').system('touch zqx')"
 HOLE = "@hole {}@"

@@ -277,3 +277,18 @@ def test_every_module_has_a_docstring(path):
     docstring = ast.get_docstring(ast.parse(path.read_text("utf-8")))
     assert docstring
     assert len(docstring.splitlines()[0]) > 15
+
+
+def test_an_exported_name_is_imported_from_its_package():
+    """Each name has one import path outside its package; the import rule has a line for the vocabulary alone."""
+    exported = {
+        (module, name)
+        for package in LISTING
+        for name, module in EXPORTS[package].items()
+        if module.startswith(f"{package}.") and module != VOCABULARY
+    }
+    for path in [*FILES, *(ROOT / "tests").rglob("*.py"), *(ROOT / "docs").rglob("*.py")]:
+        own = module_of(path)
+        for node in import_statements(path):
+            if not f"{own}.".startswith(f"{str(node.module).rpartition('.')[0]}."):
+                assert not {alias.name for alias in node.names if (node.module, alias.name) in exported}, own

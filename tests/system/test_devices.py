@@ -7,10 +7,8 @@ import json
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api import devices
-from conformance.adapters.api.devices import CUDA, Device
-from conformance.adapters.api.placement import backend_on_device
-from conformance.adapters.api.surface import DeviceSupport, Program
+from conformance.adapters.api import Device, DeviceSupport, Program, backend_on_device, devices
+from conformance.adapters.api.devices import CUDA
 from conformance.execution.job import Job
 from conformance.translation.lowering import translate
 from tests.support.fake_backends import backend, family, program, surface

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.execution.job import Job, Limits
 from conformance.execution.worker_process import Worker
 from conformance.judging.expected import compute_expected

@@ -17,9 +17,7 @@ import pytest
 
 from conformance import pytest_plugin
 from conformance.adapters import registry
-from conformance.adapters.api import devices
-from conformance.adapters.api.placement import backend_on_device
-from conformance.adapters.api.surface import DeviceSupport, Unsupported
+from conformance.adapters.api import DeviceSupport, Unsupported, backend_on_device, devices
 from conformance.execution import worker_process
 from conformance.judging import ledger
 from conformance.judging.ledger import Ledger, LedgerEntry

@@ -17,8 +17,12 @@ from conformance.adapters.api import (
     sizes_argument,
 )
 from conformance.adapters.keras import VARIANTS
-from conformance.adapters.tensorflow.keras_layers import CONVOLUTION_ARGUMENTS, POOLING_ARGUMENTS, transposed_parameters
-from conformance.adapters.tensorflow.keras_layers import DIALECTS as TF_KERAS_DIALECTS
+from conformance.adapters.tensorflow.keras_layers import (
+    CONVOLUTION_ARGUMENTS,
+    DIALECTS as TF_KERAS_DIALECTS,
+    POOLING_ARGUMENTS,
+    transposed_parameters,
+)
 
 # The modes of keras.ops.pad are those of NumPy; an engine may also accept its own names, such as PyTorch's circular.
 PADDING_MODES = {mode: mode for mode in ("constant", "edge", "reflect", "symmetric", "wrap")} | {"circular": "wrap"}

@@ -27,9 +27,7 @@ from conformance.adapters.api import (
     unsupported_lowering,
     unsupported_operators,
 )
-from conformance.adapters.mxnet import convolution as weights
-from conformance.adapters.mxnet import ndarray as nd
-from conformance.adapters.mxnet import padding, pooling, windows
+from conformance.adapters.mxnet import convolution as weights, ndarray as nd, padding, pooling, windows
 from conformance.adapters.mxnet.calls import (
     ARRAY_DTYPES,
     FLOATING,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from conformance.adapters.api import INDENT, Code, Step, number, tuple_of
-from conformance.adapters.api import crop as crop_text
+from conformance.adapters.api import INDENT, Code, Step, crop as crop_text, number, tuple_of
 from conformance.cases.operators import PadMode
 
 # Index of the element that a mode copies to position a of an axis with n elements.

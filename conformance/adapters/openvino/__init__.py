@@ -23,8 +23,7 @@ from conformance.adapters.api import (
     spatial_axes,
     unsupported_operators,
 )
-from conformance.adapters.openvino import convolution as weights
-from conformance.adapters.openvino import padding, pooling, windows
+from conformance.adapters.openvino import convolution as weights, padding, pooling, windows
 from conformance.cases.operators import WEIGHT_INPUTS
 
 PACKAGES = ("openvino", "numpy")

@@ -30,11 +30,15 @@ from conformance.adapters.api import (
     limit_axes,
     tuple_of,
 )
-from conformance.adapters.torch import adaptive as regions
-from conformance.adapters.torch import channels_last as layout
-from conformance.adapters.torch import compiled as compiling
-from conformance.adapters.torch import convolution as weights
-from conformance.adapters.torch import padding, pooling, windows
+from conformance.adapters.torch import (
+    adaptive as regions,
+    channels_last as layout,
+    compiled as compiling,
+    convolution as weights,
+    padding,
+    pooling,
+    windows,
+)
 from conformance.adapters.torch.calls import (
     INTEGERS,
     CallWriter,

@@ -9,10 +9,7 @@ import click
 
 from conformance import DeviceUnavailable
 from conformance.adapters import registry
-from conformance.adapters.api import devices
-from conformance.adapters.api.devices import CPU, Device
-from conformance.adapters.api.placement import backend_on_device
-from conformance.adapters.api.surface import Backend
+from conformance.adapters.api import CPU, Backend, Device, backend_on_device, devices
 from conformance.catalogue import describe
 from conformance.execution.job import WorkerFailed
 from conformance.execution.worker_process import Worker

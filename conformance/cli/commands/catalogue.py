@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from conformance.catalogue import loading as catalogues
-from conformance.catalogue import statistics
+from conformance.catalogue import loading as catalogues, statistics
 from conformance.cli.markdown_pages import catalogue_page
 from conformance.cli.options import CASES_OPTION
 

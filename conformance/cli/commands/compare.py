@@ -62,7 +62,7 @@ def compare(
     differently. The answers are those that the adapters declare. SURFACE is the name of a surface, or of a framework,
     which means its first surface. Nothing is run, and no framework needs to be installed.
 
-    Example: conformance compare torch.nn flax.linen --operator avg_pool
+    Example: conformance compare numpy.loops tf.nn --operator avg_pool
     """
     surfaces = [find_framework_surface(name) for name in dict.fromkeys(names)]
     if len({surface.name for surface in surfaces}) < MIN_SURFACES:

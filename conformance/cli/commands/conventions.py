@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from conformance import IncompleteRun
-from conformance.adapters.api.declarations import Citation
+from conformance.adapters.api import Citation
 from conformance.catalogue import loading as catalogues
 from conformance.cli.options import CASES_OPTION, SURFACE_GLOB_OPTION
 from conformance.cli.results_io import observed_answers

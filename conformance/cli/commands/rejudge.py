@@ -8,7 +8,7 @@ import click
 
 from conformance import IncompleteRun
 from conformance.adapters import registry
-from conformance.adapters.api.devices import NATIVE, Device
+from conformance.adapters.api import NATIVE, Device
 from conformance.catalogue import loading
 from conformance.cli.options import CACHE_OPTION, CASES_OPTION, DEFAULT_OUTPUT_FOLDER
 from conformance.execution import rejudge

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from conformance.adapters.api.devices import AVX2, NATIVE, Device
+from conformance.adapters.api import AVX2, NATIVE, Device
 from conformance.cli.options import (
     CACHE_OPTION,
     CASE_GLOB_OPTION,

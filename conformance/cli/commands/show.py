@@ -11,9 +11,7 @@ import click
 from rich.console import Console
 
 from conformance import ConformanceError, IncompleteRun
-from conformance.adapters.api.devices import Device
-from conformance.adapters.api.placement import backend_on_device
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Device, Unsupported, backend_on_device
 from conformance.cases.case import Case
 from conformance.catalogue import describe, loading
 from conformance.cli.drawing import drawing_lines

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from conformance import ConformanceError
-from conformance.adapters.api.surface import without_label
+from conformance.adapters.api import without_label
 from conformance.cli.results_io import load_results
 from conformance.judging import ledger
 from conformance.translation import verified
@@ -31,7 +31,7 @@ def verified_command(results: tuple[Path, ...], out: Path | None) -> None:
     Convention cases and cases that must be rejected are not counted, because their programs are not translations. Give
     one run per backend.
 
-    Example: conformance verified build/conformance/results/*.jsonl --out conformance/verified.json
+    Example: conformance verified build/conformance/results/*.jsonl --out conformance/translation/verified.json
     """
     written = verified.summary_text(summarise_results(results))
     if out is None:

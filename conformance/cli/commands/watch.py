@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from conformance import ConformanceError, IncompleteRun
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.case import Case
 from conformance.catalogue import loading
 from conformance.cli.lookup import find_surface

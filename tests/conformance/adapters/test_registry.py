@@ -8,8 +8,8 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.adapters.api.devices import CUDA, Device
-from conformance.adapters.api.surface import LABEL_SEPARATOR
+from conformance.adapters.api import LABEL_SEPARATOR, Device
+from conformance.adapters.api.devices import CUDA
 from conformance.judging import ledger
 from conformance.translation.lowering import translate
 

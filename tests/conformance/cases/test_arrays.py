@@ -1,8 +1,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from conformance.cases.arrays import NUMPY_DTYPES, ArraySpec, array_digest, canonical_bytes
 from tests.support.fake_backends import one

@@ -3,8 +3,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from conformance import CatalogueError
 from conformance.cases.arrays import NUMPY_DTYPES, ArraySpec, array_digest

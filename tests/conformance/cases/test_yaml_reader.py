@@ -2,8 +2,7 @@ import time
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from conformance import CatalogueError
 from conformance.cases.yaml_reader import MAX_NESTING_DEPTH, MAX_YAML_BYTES, read_yaml, read_yaml_with_errors

@@ -3,8 +3,7 @@
 import pytest
 
 from conformance import CatalogueError, ConformanceError, cli
-from conformance.catalogue import check, freeze, lock
-from conformance.catalogue import loading as catalogues
+from conformance.catalogue import check, freeze, loading as catalogues, lock
 from tests.support.fake_backends import family, load
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"

@@ -2,8 +2,7 @@
 
 import pytest
 
-from conformance.adapters.api.declarations import Declaration
-from conformance.adapters.api.surface import Surface, Unsupported
+from conformance.adapters.api import Declaration, Surface, Unsupported
 from conformance.catalogue.surface_comparison import compare_surfaces
 from conformance.judging.ledger import Ledger, LedgerEntry
 from tests.support.fake_backends import declares, load, surface

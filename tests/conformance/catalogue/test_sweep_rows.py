@@ -3,8 +3,7 @@
 import pytest
 
 from conformance import cli
-from conformance.catalogue import check, freeze, lock
-from conformance.catalogue import loading as catalogues
+from conformance.catalogue import check, freeze, loading as catalogues, lock
 from tests.support.fake_backends import family
 
 SWEEP = (

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from conformance.execution import job_pace, worker_process
-from conformance.execution import pool as pool_module
+from conformance.execution import job_pace, pool as pool_module, worker_process
 from conformance.execution.job import Job, Limits, WorkerFailed
 from conformance.execution.pool import WorkerPool, worker_count
 from conformance.execution.worker_process import Worker

@@ -6,7 +6,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from conformance import IncompleteRun
-from conformance.adapters.api.surface import Declaration, Surface, Unsupported
+from conformance.adapters.api import Declaration, Surface, Unsupported
 from conformance.execution.job import Limits
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run

@@ -14,8 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from conformance.execution import worker as worker_file
-from conformance.execution import worker_process
+from conformance.execution import worker as worker_file, worker_process
 from conformance.execution.connection import Connection
 from conformance.execution.job import Job, WorkerFailed
 from conformance.execution.job_pace import MIN_QUEUED_JOBS

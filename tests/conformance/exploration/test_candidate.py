@@ -8,7 +8,7 @@ import pytest
 
 from conformance import CatalogueError
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program, Unsupported
+from conformance.adapters.api import Program, Unsupported
 from conformance.cases.features import case_features
 from conformance.cases.operators import OPERATORS
 from conformance.cases.yaml_reader import read_yaml_with_errors

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Declaration, Program, Surface, Unsupported
+from conformance.adapters.api import Declaration, Program, Surface, Unsupported
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
 from conformance.exploration.candidate import Candidate

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conformance.adapters.api.surface import Surface
+from conformance.adapters.api import Surface
 from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.catalogue import loading
 from conformance.execution.targets import RunTarget

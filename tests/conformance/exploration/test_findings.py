@@ -8,8 +8,7 @@ import pytest
 from conformance.adapters import registry
 from conformance.cases.features import case_features
 from conformance.catalogue import loading
-from conformance.exploration import diagnosis
-from conformance.exploration import findings as findings_module
+from conformance.exploration import diagnosis, findings as findings_module
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult, make_requests
 from conformance.exploration.explorer import Explorer, StopCondition
 from conformance.exploration.findings import ExplorationFinding

@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Declaration
+from conformance.adapters.api import Declaration
 from conformance.cli import main
 from conformance.execution.run import Run
 from conformance.judging.conventions import CONTRADICTORY_ANSWERS, find_conventions

@@ -2,8 +2,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from conformance import CatalogueError
 from conformance.judging.expected import compute_expected, find_print_mismatch

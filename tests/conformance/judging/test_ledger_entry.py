@@ -4,8 +4,7 @@ import random
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from conformance import CatalogueError, ConformanceError
 from conformance.cases.features import CaseFeatures

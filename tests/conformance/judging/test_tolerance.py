@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from conformance.adapters.api.surface import Declaration, Surface
+from conformance.adapters.api import Declaration, Surface
 from conformance.cases.arrays import ArraySpec
 from conformance.cases.case import Case
 from conformance.judging.expected import compute_expected

@@ -5,10 +5,9 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from conformance.adapters.api.surface import Declaration
+from conformance.adapters.api import Declaration
 from conformance.judging.expected import Expected, Target, compute_expected
 from conformance.judging.verdict import (
     ObservedAnswers,

@@ -5,13 +5,11 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given as drawn
-from hypothesis import strategies as st
+from hypothesis import given as drawn, strategies as st
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.adapters.api.layers import Dialect, LayerSignature
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Dialect, LayerSignature, Program
 from conformance.cases.case import Value
 from conformance.cases.operators import OPERATORS
 from conformance.cases.steps import case_step

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Bfloat16Conversion, Program, Surface, Unsupported
+from conformance.adapters.api import Bfloat16Conversion, Program, Surface, Unsupported
 from conformance.cases.case import Value
 from conformance.judging.expected import compute_expected
 from conformance.judging.tolerance import target_for

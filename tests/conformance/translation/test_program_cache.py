@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from conformance.system import cache
 from conformance.translation import program_cache
 from conformance.translation.lowering import translate

@@ -3,7 +3,7 @@
 import pytest
 
 from conformance import cli
-from conformance.adapters.api.surface import Surface, Unsupported
+from conformance.adapters.api import Surface, Unsupported
 from conformance.cli.markdown_pages import surfaces_page
 from conformance.translation import support
 from conformance.translation.support import support_table, unsupported_reasons

@@ -10,8 +10,7 @@ import pytest
 import reference
 from reference import Windows
 from reference.operators import lp_pooling_grad as lp
-from reference.operators.lp_pooling_grad import LpTerm, _is_tie
-from reference.operators.lp_pooling_grad import _term_sum as norm_term_sum
+from reference.operators.lp_pooling_grad import LpTerm, _is_tie, _term_sum as norm_term_sum
 
 
 def roundoff(dtype):

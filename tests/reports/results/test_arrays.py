@@ -2,7 +2,8 @@
 
 import pytest
 
-from reports.results.arrays import RecordedAnswers, RecordedArray, RecordedRejection, parse_expected
+from reports.results import RecordedAnswers, RecordedArray, RecordedRejection
+from reports.results.arrays import parse_expected
 
 ARRAY = {"dtype": "float32", "shape": [2], "data": [1.5, "nan"]}
 REJECTION = {"rejected": "WindowExceedsPaddedInput"}

@@ -4,9 +4,7 @@ import json
 
 import pytest
 
-from reports.results.consistency import RecordChecks
-from reports.results.json_structs import RecordError
-from reports.results.records import decode_line
+from reports.results import RecordChecks, RecordError, decode_line
 from tests.support import example_results as example
 
 HEADER = example.header("alpha", ["alpha.nn"])

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import pytest
 from msgspec.json import Decoder
 
-from reports.results.json_structs import JsonStruct, RecordError, decode, measure, nullable
+from reports.results import RecordError
+from reports.results.json_structs import JsonStruct, decode, measure, nullable
 
 
 class Window(JsonStruct, frozen=True):

@@ -5,12 +5,11 @@ import sys
 import pytest
 from rich.console import Console
 
-from conformance.adapters.api.surface import Surface
+from conformance.adapters.api import Surface
 from conformance.catalogue import loading
 from conformance.execution.run import Run
 from conformance.judging.ledger import Ledger
-from reports.results import LiveResults, Report, UnreadableResults, reader
-from reports.results import live as results_live
+from reports.results import LiveResults, Report, UnreadableResults, live as results_live, reader
 from reports.views.terminal import render_terminal
 from tests.support.fake_backends import CRASHES, backend, declares, surface
 

@@ -7,8 +7,7 @@ from typing import get_args
 import pytest
 from msgspec.structs import replace
 
-from reports.results.json_structs import RecordError
-from reports.results.records import AnyRecord, Header, WorstElementRecord, decode_line, encode_line, without_label
+from reports.results import AnyRecord, Header, RecordError, WorstElementRecord, decode_line, encode_line, without_label
 from reports.results.vocabulary import Status
 from tests.support import example_results as example
 

@@ -3,7 +3,7 @@
 import json
 
 from reports.analysis.comparison import compare_reports
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views import comparison_json
 from tests.support.compared_runs import (
     HOSTILE,

@@ -3,7 +3,7 @@
 import re
 
 from reports.analysis.comparison import compare_reports
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views import comparison_markdown
 from tests.support import example_results as example
 from tests.support.compared_runs import (

@@ -3,7 +3,7 @@
 import base64
 import gzip
 
-from reports.results.reader import load_report
+from reports.results import load_report
 from reports.views.html_data import compress_json, report_payload
 from tests.support import example_results as example
 

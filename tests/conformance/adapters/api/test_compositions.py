@@ -12,16 +12,17 @@ from conformance.adapters.api import (
     ArrayOperations,
     GatheredCells,
     PoolingCompositions,
+    StackedCells,
     Step,
     Surface,
     UnfoldedCells,
     Unsupported,
+    UnsupportedStep,
+    as_lines,
+    in_wider_dtype,
     number,
     pairs_for_all_axes,
 )
-from conformance.adapters.api.compositions import as_lines, in_wider_dtype
-from conformance.adapters.api.surface import UnsupportedStep
-from conformance.adapters.api.window_cells import StackedCells
 from conformance.judging.expected import compute_expected
 from conformance.judging.verdict import ProgramOutcome, judge_outcome
 from conformance.translation.ad_hoc_case import CaseRequest

@@ -4,7 +4,7 @@ import pytest
 
 from conformance import CatalogueError
 from conformance.adapters import registry
-from conformance.adapters.api.declarations import load_declarations
+from conformance.adapters.api import load_declarations
 
 DOCUMENT = '{url: "https://example.org/pool", version: "2.1", sentence: "The stride is the window."}'
 TEXT = f"""\

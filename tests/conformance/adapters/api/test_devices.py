@@ -10,18 +10,16 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.adapters.api import devices
-from conformance.adapters.api.devices import (
+from conformance.adapters.api import (
     AVX2,
-    AVX512,
-    AVX512_FP16,
     NATIVE,
-    READ_FEATURES_SOURCE,
     Device,
+    devices,
     instruction_limit,
     limit_instructions_source,
     used_features,
 )
+from conformance.adapters.api.devices import AVX512, AVX512_FP16, READ_FEATURES_SOURCE
 from conformance.execution.targets import run_targets
 
 

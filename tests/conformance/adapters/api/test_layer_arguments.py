@@ -4,9 +4,7 @@ import math
 
 import pytest
 
-from conformance.adapters.api import layer_arguments as read
-from conformance.adapters.api.layer_parser import PlainName, UnreadableLayer
-from conformance.adapters.api.layers import BoundCall
+from conformance.adapters.api import BoundCall, PlainName, UnreadableLayer, layer_arguments as read
 
 
 def bound(rank=2, shape=(1, 3, 7, 6), **arguments):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from conformance.adapters.api.layer_parser import LayerSyntax, PlainName, UnreadableLayer, parse_layer_call
+from conformance.adapters.api import PlainName, UnreadableLayer, parse_layer_call
+from conformance.adapters.api.layer_parser import LayerSyntax
 
 SYNTAX = LayerSyntax(
     ("nn", "torch.nn"),

@@ -7,9 +7,8 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.adapters.api.devices import CUDA, ON_CPU, TF32, Device
-from conformance.adapters.api.placement import backend_on_device
-from conformance.adapters.api.surface import Declaration, DeviceSupport
+from conformance.adapters.api import ON_CPU, Declaration, Device, DeviceSupport, backend_on_device
+from conformance.adapters.api.devices import CUDA, TF32
 from tests.support.fake_backends import backend, surface
 
 SUPPORT = DeviceSupport(

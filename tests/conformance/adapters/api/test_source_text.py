@@ -7,13 +7,11 @@ from itertools import product
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hn
 
 import reference
-from conformance.adapters.api import source_text
-from conformance.adapters.api.source_text import function_lines, padded_indices_text
+from conformance.adapters.api import function_lines, padded_indices_text, source_text
 from conformance.cases.arrays import NUMPY_DTYPES
 
 KINDS = [name for name in NUMPY_DTYPES if name != "bfloat16"]

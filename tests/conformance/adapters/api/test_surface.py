@@ -2,8 +2,7 @@
 
 import pytest
 
-from conformance.adapters.api import Backend, Declaration, Level, Program, Surface, Unsupported
-from conformance.adapters.api.surface import without_label
+from conformance.adapters.api import Backend, Declaration, Level, Program, Surface, Unsupported, without_label
 
 FLOATS = frozenset({"float32"})
 

@@ -1,7 +1,7 @@
 """Programs of JAX for tests: their lines, and inputs that several tests use."""
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.parsing import parse_case
 from conformance.translation.lowering import translate
 

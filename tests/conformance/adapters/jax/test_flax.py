@@ -1,6 +1,6 @@
 """The module `flax` of JAX."""
 
-from conformance.adapters.api.surface import Program, Unsupported
+from conformance.adapters.api import Program, Unsupported
 from tests.conformance.adapters.jax.programs import PLANE, ROW, lines, program
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from tests.conformance.adapters.jax.programs import PLANE, ROW, lines, program
 
 

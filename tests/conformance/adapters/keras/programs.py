@@ -1,7 +1,7 @@
 """Programs of Keras for tests: their lines, and inputs that several tests use."""
 
 from conformance.adapters import keras
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from conformance.translation.lowering import lower_step
 
 SURFACES = {surface.name: surface for variant in keras.VARIANTS.values() for surface in variant.surfaces}

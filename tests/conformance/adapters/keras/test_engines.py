@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.adapters import keras
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from conformance.adapters.keras.engines import ENGINES
 from conformance.translation.lowering import lower_step
 from tests.conformance.adapters.keras.programs import SURFACES, lines

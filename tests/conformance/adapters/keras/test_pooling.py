@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from conformance.cases.steps import Step
 from conformance.translation.lowering import lower_step
 from tests.conformance.adapters.keras.programs import LAYERS, OPS, SURFACES, lines

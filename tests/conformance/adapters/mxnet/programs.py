@@ -5,7 +5,7 @@ import re
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 
 GLUON, NPX, ND, BOOK = registry.get_backend("mxnet").surfaces
 everywhere = pytest.mark.parametrize("surface", [GLUON, NPX, ND], ids=lambda surface: surface.name)

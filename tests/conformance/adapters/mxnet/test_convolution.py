@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from conformance.translation.lowering import translate
 from tests.conformance.adapters.mxnet.programs import GLUON, GRAD, NPX, ROW, body, everywhere
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.case import Value
 from conformance.translation.lowering import translate
 from tests.conformance.adapters.mxnet.programs import ND, PLANE, ROW, body

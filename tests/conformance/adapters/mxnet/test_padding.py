@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from conformance.adapters.api.surface import Program, Unsupported
+from conformance.adapters.api import Program, Unsupported
 from conformance.cases.case import Value
 from conformance.translation.lowering import translate
 from tests.conformance.adapters.mxnet.programs import GLUON, GRAD, NPX, ROW, body, everywhere

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.judging.expected import compute_expected
 from conformance.judging.verdict import ProgramOutcome, judge_outcome
 from conformance.translation.lowering import translate

@@ -3,7 +3,7 @@
 import numpy as np
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.parsing import parse_case
 from conformance.translation.lowering import translate
 

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 
 from conformance.adapters import numpy as adapter
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from conformance.adapters.numpy import padding_convolution, pooling
 from conformance.cases.operators import OPERATORS
 from conformance.translation.lowering import translate

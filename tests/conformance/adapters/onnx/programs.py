@@ -5,7 +5,7 @@ import re
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 
 (RUNTIME,) = registry.get_backend("onnxruntime").surfaces
 (EVALUATOR,) = registry.get_backend("onnx").surfaces

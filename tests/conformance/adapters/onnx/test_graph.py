@@ -2,7 +2,7 @@
 
 import re
 
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.adapters.onnx.graph import GraphBuilder, model_lines
 from conformance.translation.lowering import translate
 from tests.conformance.adapters.onnx.programs import ROW, both, nodes

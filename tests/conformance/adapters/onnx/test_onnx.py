@@ -1,6 +1,6 @@
 """The adapter of ONNX: surfaces, and source text that runs around programs."""
 
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from conformance.translation.lowering import translate
 from tests.conformance.adapters.onnx.programs import EVALUATOR, PLANE, ROW, RUNTIME, both, nodes
 

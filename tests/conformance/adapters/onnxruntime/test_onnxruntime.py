@@ -1,6 +1,6 @@
 """The module `onnxruntime` of ONNX."""
 
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from conformance.translation.lowering import translate
 from tests.conformance.adapters.onnx.programs import EVALUATOR, PLANE, ROW, RUNTIME
 

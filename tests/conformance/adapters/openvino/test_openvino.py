@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from tests.conformance.adapters.openvino.programs import ROW, program
 
 

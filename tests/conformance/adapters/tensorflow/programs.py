@@ -1,7 +1,7 @@
 """Programs of TensorFlow for tests: their lines, and inputs that several tests use."""
 
 from conformance.adapters import tensorflow
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from conformance.translation.lowering import lower_step
 
 NN, LAYERS, COMPILED, CHANNELS_FIRST = (

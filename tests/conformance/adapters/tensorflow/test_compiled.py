@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from conformance.translation.lowering import lower_step
 from tests.conformance.adapters.tensorflow.programs import COMPILED, NN, lines
 from tests.support.example_steps import pooling_step

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from tests.conformance.adapters.tinygrad.programs import BACKEND, ROW, SURFACE, lines, program
 
 

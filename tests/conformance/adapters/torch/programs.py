@@ -1,7 +1,7 @@
 """Programs of PyTorch for tests: their lines, and inputs that several tests use."""
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program, Unsupported
+from conformance.adapters.api import Program, Unsupported
 from conformance.translation.lowering import translate
 from tests.support.fake_backends import one
 

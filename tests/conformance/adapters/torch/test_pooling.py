@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conformance.adapters.api.surface import Unsupported
+from conformance.adapters.api import Unsupported
 from conformance.cases.steps import Step
 from conformance.translation.lowering import lower_step
 from tests.conformance.adapters.torch.programs import NN, PLANE, ROW, F, lines

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.operators import FORWARD_OPERATORS
 from conformance.translation.lowering import translate

@@ -2,7 +2,7 @@ import pytest
 
 from conformance import CatalogueError
 from conformance.adapters import registry
-from conformance.adapters.api.surface import Surface
+from conformance.adapters.api import Surface
 from conformance.cases.case import Rejected
 from conformance.catalogue import loading
 from tests.conformance.catalogue.test_check import problems

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from conformance import cli
-from conformance.adapters.api.surface import Program
+from conformance.adapters.api import Program
 from conformance.cases.case import Value
 from conformance.cases.operators import FORWARD_OPERATORS, OPERATORS
-from conformance.catalogue import describe
-from conformance.catalogue import loading as catalogues
+from conformance.catalogue import describe, loading as catalogues
 from conformance.cli.parameter_types import PaddingType, ShapeType, SizesType
 from conformance.judging import ledger
 from conformance.translation import verified

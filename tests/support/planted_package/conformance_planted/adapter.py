@@ -3,8 +3,7 @@
 from functools import partial
 
 from conformance.adapters import numpy as loops
-from conformance.adapters.api import source_text
-from conformance.adapters.api.surface import Code, Lowering, Surface, Unsupported
+from conformance.adapters.api import Code, Lowering, Surface, Unsupported, source_text
 from conformance.cases.operators import FORWARD_OPERATORS, OPERATORS
 from conformance.cases.steps import Step
 
