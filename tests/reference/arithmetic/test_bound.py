@@ -330,6 +330,12 @@ def test_the_bound_of_any_magnitude_is_never_below_its_formula():
         assert formula <= Fraction(bound) <= formula * (1 + Fraction(1, 2**40) + Fraction(1, 2**48))
 
 
+def test_a_power_and_a_root_are_granted_four_units_in_the_last_place_each():
+    # One cell of 1: g·S is 4 u / p. The power adds 8 u / p and the root 8 u: 4 ulp, of 2 u each. The result adds u.
+    exact = reference.OPERATORS["lp_pool"](np.ones((1, 1, 1), np.float32), 1, p=2)
+    assert exact.bound().item() == pytest.approx((4 / 2 + 8 / 2 + 8 + 1) * 2.0**-24, rel=1e-5)
+
+
 @pytest.mark.parametrize("n", [1021, 1022, 2000, 5000])
 def test_beyond_the_most_terms_there_is_no_bound_at_all(n):
     exact = reference.OPERATORS["avg_pool"](np.ones((1, 1, n), np.float16), n)
