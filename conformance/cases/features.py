@@ -25,20 +25,12 @@ from conformance.cases.selector_values import SelectorValue, compact_value, spec
 
 SIZE_THRESHOLDS = (2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 128, 256, 257, 1024, 32_768, 65_536)
 """Sizes at which the behaviour of a framework may change, such as powers of two and vector widths."""
-UNNAMED_VALUES = frozenset(
-    {
-        GeneratorName.LITERAL,
-        GeneratorName.ARANGE,
-        GeneratorName.INTEGERS,
-        GeneratorName.DISTINCT,
-        GeneratorName.MARKED,
-        SpecialValue.NAN,
-        SpecialValue.INF,
-        SpecialValue.NEGATIVE_INF,
-        SpecialValue.NEGATIVE_ZERO,
-    }
-)
-"""Words for the values of x that are no feature: whole numbers, and special values that VALUE_FEATURES names."""
+NAMED_VALUES = {
+    *(GeneratorName.MANTISSAS, GeneratorName.WIDE, GeneratorName.CANCELLING, GeneratorName.EXTREMES),
+    *(SpecialValue.SUBNORMAL, SpecialValue.NEGATIVE_SUBNORMAL),
+}
+UNNAMED_VALUES = {*GeneratorName, *SpecialValue} - NAMED_VALUES
+"""Values of x that are no feature of their own: whole numbers, and special values that VALUE_FEATURES names."""
 NAMED_PARAMETERS = tuple(one.name for one in PARAMETERS.values() if one.is_named_choice)
 """Parameters for which every value other than the default is a feature."""
 ABSENT = object()

@@ -140,46 +140,50 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
             **dict.fromkeys(CONVOLUTION_OPERATORS, dict.fromkeys(ALL_DTYPES - engine.convolution_dtypes, NO_KERNEL)),
         },
     )
-    make_layer_surface = partial(_layer_surface, make_surface)
+    return (_ops_surface(make_surface, engine), *_layer_surfaces(make_surface, engine))
+
+
+def _ops_surface(make_surface: Callable[..., Surface], engine: Engine) -> Surface:
+    """Return the surface of `keras.ops`."""
+    convolutions = {
+        "conv": partial(convolution.ops_convolution, engine),
+        "conv_transpose": partial(convolution.ops_transpose, engine),
+    }
+    composed_convolutions = {
+        "conv": partial(convolution.biased_convolution, engine),
+        "conv_transpose": partial(convolution.composed_transpose, engine),
+    }
+    return make_surface(
+        f"keras-{engine.name}.ops",
+        {
+            **_pooling_lowerings(engine, pooling.ops_call, engine.max_axes),
+            **dict.fromkeys(("global_max_pool", "global_avg_pool"), pooling.global_ops_pool),
+            "fractional_max_pool": NO_FRACTIONAL_POOLING,
+            **limit_axes(convolutions, engine.max_axes),
+            "pad": partial(padding.pad, engine),
+            "relu": lambda _step: "keras.ops.relu(x)",
+        },
+        fallbacks={
+            **_fallbacks(engine, pooling.ops_call),
+            **limit_axes(composed_convolutions, engine.max_axes),
+        },
+        write_gradient=engine.write_gradient,
+    )
+
+
+def _layer_surfaces(make_surface: Callable[..., Surface], engine: Engine) -> tuple[Surface, Surface]:
+    """Return the surfaces of layers, with channels last and with channels first."""
+    composed_transpose = {"conv_transpose": partial(convolution.composed_layer, engine)}
     return (
-        make_surface(
-            f"keras-{engine.name}.ops",
-            {
-                **_pooling_lowerings(engine, pooling.ops_call, engine.max_axes),
-                **dict.fromkeys(("global_max_pool", "global_avg_pool"), pooling.global_ops_pool),
-                "fractional_max_pool": NO_FRACTIONAL_POOLING,
-                **limit_axes(
-                    {
-                        "conv": partial(convolution.ops_convolution, engine),
-                        "conv_transpose": partial(convolution.ops_transpose, engine),
-                    },
-                    engine.max_axes,
-                ),
-                "pad": partial(padding.pad, engine),
-                "relu": lambda _step: "keras.ops.relu(x)",
-            },
-            fallbacks={
-                **_fallbacks(engine, pooling.ops_call),
-                **limit_axes(
-                    {
-                        "conv": partial(convolution.biased_convolution, engine),
-                        "conv_transpose": partial(convolution.composed_transpose, engine),
-                    },
-                    engine.max_axes,
-                ),
-            },
-            write_gradient=engine.write_gradient,
-        ),
-        make_layer_surface(
+        _layer_surface(
+            make_surface,
             f"keras-{engine.name}.layers",
             engine,
             pooling.layer_call,
-            fallbacks={
-                **_fallbacks(engine, pooling.layer_call),
-                **limit_axes({"conv_transpose": partial(convolution.composed_layer, engine)}),
-            },
+            fallbacks={**_fallbacks(engine, pooling.layer_call), **limit_axes(composed_transpose)},
         ),
-        make_layer_surface(
+        _layer_surface(
+            make_surface,
             f"keras-{engine.name}.layers.channels_first",
             engine.channels_first,
             pooling.channels_first_layer_call,
