@@ -82,10 +82,17 @@ def report(folder, text):
     return load_report([folder / "beta.jsonl"])
 
 
+@pytest.fixture(scope="module")
+def harmless(tmp_path_factory):
+    """The page of each view for harmless texts."""
+    found = report(tmp_path_factory.mktemp("harmless"), "harmless")
+    return {render: render(found) for render in (render_html, render_markdown, render_matrix)}
+
+
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_texts_are_escaped_in_the_html_report(tmp_path, text):
+def test_texts_are_escaped_in_the_html_report(tmp_path, text, harmless):
     page = render_html(report(tmp_path, text))
-    assert Tags(page).tags == Tags(render_html(report(tmp_path, "harmless"))).tags
+    assert Tags(page).tags == Tags(harmless[render_html]).tags
     check_printable("".join(page.split("\t")))
 
 
@@ -96,8 +103,8 @@ def tags(page):
 
 @pytest.mark.parametrize("render", [render_markdown, render_matrix])
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_texts_are_escaped_in_the_markdown_summary(tmp_path, text, render):
-    page, tame = render(report(tmp_path, text)), render(report(tmp_path, "harmless"))
+def test_texts_are_escaped_in_the_markdown_summary(tmp_path, text, render, harmless):
+    page, tame = render(report(tmp_path, text)), harmless[render]
     check_printable(page)
     assert page.count("\n") == tame.count("\n")
     assert [line.replace(r"\|", "").count("|") for line in page.splitlines()] == [

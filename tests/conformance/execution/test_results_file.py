@@ -97,7 +97,10 @@ def test_contradiction_across_an_interruption_is_detected(tmp_path):
     complete = records(path)
     assert sum("contradicts itself" in one for one in complete) == 4
     lines = path.read_bytes().splitlines(keepends=True)
-    for cut in range(len(lines) + 1):
+    # The answers that a resumed run has to know change with these records only.
+    answers = [n for n, line in enumerate(lines, 1) if b'"record": "convention"' in line or b'"crashed"' in line]
+    assert len(answers) >= 8
+    for cut in answers:
         path.write_bytes(b"".join(lines[:cut]))
         contradicting(tmp_path).execute(path, resume=True)
         assert records(path) == complete, cut
