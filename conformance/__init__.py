@@ -32,6 +32,6 @@ class IncompleteRun(ConformanceError):
 
 
 class DeviceUnavailable(IncompleteRun):
-    """The device that was asked for is not there, or the framework cannot use it: wrong usage on this machine."""
+    """The requested device is missing, or the framework cannot use it: wrong usage on this machine."""
 
     exit_status = ConformanceError.exit_status

@@ -94,13 +94,21 @@ PRECISION_OPTION = click.option(
     help="On cuda, precision in which float32 values are multiplied. The error bound follows from it.",
 )
 OPERATOR_OPTION = click.option(
-    "--operator", "operators", multiple=True, type=click.Choice(sorted(OPERATORS)), help="Only cases of this operator."
+    "--operator",
+    "operators",
+    multiple=True,
+    type=click.Choice(sorted(OPERATORS)),
+    help="Only cases of this operator. Repeatable.",
 )
 CASE_GLOB_OPTION = click.option(
-    "--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches this pattern."
+    "--case", "globs", multiple=True, metavar="GLOB", help="Only cases whose id matches this pattern. Repeatable."
 )
 SURFACE_GLOB_OPTION = click.option(
-    "--surface", "surface_globs", multiple=True, metavar="GLOB", help="Only surfaces whose name matches this pattern."
+    "--surface",
+    "surface_globs",
+    multiple=True,
+    metavar="GLOB",
+    help="Only surfaces whose name matches this pattern. Repeatable.",
 )
 PATHS_ARGUMENT = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 

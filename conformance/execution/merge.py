@@ -105,7 +105,7 @@ def merge_shards(paths: Iterable[Path], out: Path) -> None:
 
 
 def _check_all_shards(shards: Sequence[ShardFile]) -> Sequence[ShardFile]:
-    """Check that the shards are all shards of one run, each once. Raises ConformanceError."""
+    """Check that each shard of one run is given exactly once. Raises ConformanceError."""
     if not shards:
         raise ConformanceError("no shards to merge")
     first = shards[0]

@@ -15,7 +15,7 @@ MAX_REPEATS = 1000
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Options of a run that are the same for all its backends, and for all its shards but for the selection.
+    """Options of a run that are the same for all its backends and, except for the selection, for all its shards.
 
     selection: level, filters and shard; paths: case files, folders and exports, empty for the built-in catalogue;
     limits: of one worker process; jobs: number of parallel workers, None for a number that suits the programs and the

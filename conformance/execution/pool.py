@@ -25,7 +25,7 @@ NO_MORE_OUTCOMES = object()
 
 
 def worker_count(programs: int, slow_programs: int, cores: int) -> int:
-    """Return the number of workers for a number of programs and those of slow surfaces, at most one per core."""
+    """Return the number of workers, at most one per core. programs: without those of slow surfaces."""
     return max(1, min(cores, 1 + (programs + SLOW_PROGRAM_WEIGHT * slow_programs) // PROGRAMS_PER_WORKER))
 
 

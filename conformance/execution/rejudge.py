@@ -175,7 +175,7 @@ class _Rejudge:
         )
 
     def _preceding_records(self, result: ResultRecord, contents: RecordChecks) -> Iterator[AnyRecord]:
-        """Yield the case and program records of a result unless already declared, and its convention record."""
+        """Yield the case and program records of a result unless they were yielded before, and its convention record."""
         if result.case not in contents.cases:
             yield self.builder.cases[result.case]
         if result.program is not None and result.program not in contents.programs:

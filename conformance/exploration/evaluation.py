@@ -236,7 +236,7 @@ class LocalEvaluator:
             yield from self.pool.outcomes(jobs)
 
     def _without_slowness(self, candidate: Candidate, outcome: ProgramOutcome) -> ProgramOutcome:
-        """Return an outcome, unsupported instead of a hang if a program with very many cells exceeds the time limit."""
+        """Return the outcome. A program with very many cells that exceeds the time limit is unsupported, not a hang."""
         step, limit = case_step(candidate.case), self.limits.case_seconds
         slow = max(math.prod(step.output), math.prod(step.shape)) * MAX_SECONDS_PER_CELL > limit
         if outcome.kind == Outcome.TIMED_OUT and slow:

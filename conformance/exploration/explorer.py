@@ -41,7 +41,7 @@ class ExplorationCounts:
 
 @dataclass(frozen=True)
 class StopCondition:
-    """End of an exploration: after a number of cases, or after the generation in which a time in seconds is over."""
+    """End of an exploration: after a number of cases, or after the generation in which a time limit passes."""
 
     cases: int | None = None
     seconds: float | None = None

@@ -1,4 +1,4 @@
-"""The ledger of known deviations. An entry that no longer applies is an error, too. docs/ledger.md is the manual."""
+"""The ledger of known deviations. An entry that no longer applies is an error. docs/ledger.md describes the format."""
 
 from __future__ import annotations
 

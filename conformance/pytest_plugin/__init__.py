@@ -38,8 +38,8 @@ VALUE_OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "conformance_memory": {
         "type": float,
         "metavar": "GB",
-        "help": "Memory limit of the process of a backend, which is killed above it. 0 for no limit. [default: half "
-        "of this machine's memory]",
+        "help": "Memory limit of the process of a backend. A process above the limit is killed. 0 for no limit. "
+        "[default: half of this machine's memory]",
     },
     "conformance_repeat": {
         "type": int,

@@ -14,9 +14,9 @@ def is_certainty_checked() -> bool:
 
 @contextmanager
 def without_certainty_check() -> Iterator[None]:
-    """Within this context avg_pool and conv add in float64 and round, with no look at what rounding dropped.
+    """Within this context, avg_pool and conv add in float64, and do not check that the result is rounded correctly.
 
-    Their values may then be off in the last bit, depend on the BLAS, and be any NaN. Selections are as ever.
+    Their values may then be off in the last bit, depend on the BLAS, and be any NaN. Selections do not change.
     """
     token = _CERTAINTY_CHECK.set(False)
     try:

@@ -188,7 +188,7 @@ def _crash_effect(result: ResultRecord, _: CaseRecord) -> str:
 def _value_effect(result: ResultRecord, case: CaseRecord) -> str:
     pair = differing_numbers(result, case)
     if result.kind == DifferenceKind.PINNED and pair is None:
-        return "returns another output than the source prints"
+        return "returns an output that differs from the printed one"
     return f"returns {pair[1]} where {pair[0]} is right" if pair else "returns wrong values"
 
 

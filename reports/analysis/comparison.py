@@ -82,7 +82,7 @@ class ResultChange:
         return self.kind == ChangeKind.REMOVED
 
     def fails(self, fail_on: FailOn) -> bool:
-        """Whether a comparison that fails on these changes fails because of this one."""
+        """Whether this change makes a comparison fail. fail_on: the changes that do."""
         if fail_on == FailOn.ANY:
             return self.is_significant
         moved = fail_on == FailOn.VALUE and self.kind in {ChangeKind.VALUE, ChangeKind.ANSWER}

@@ -28,7 +28,7 @@ GRAVITY_MEANINGS: dict[str, str] = {
     Gravity.STALE: "The surface agrees, although the ledger lists a deviation.",
 }
 TERMS: dict[str, str] = {
-    "backend": "A framework in one environment, such as one version with one compiler.",
+    "backend": "One framework in one environment. Two versions of a framework are two backends.",
     "surface": "One API of a backend that users call. Results are counted for each surface separately.",
     "case": "One operator with parameters and inputs, and the result that is required.",
     "judged": "Compared with the required result. Unsupported cases are not judged.",
@@ -36,8 +36,8 @@ TERMS: dict[str, str] = {
     "convention": "A point on which documents differ or are silent, with named answers.",
     "declares": "The answer of a surface to a convention, from its documentation or from an earlier observation.",
     "undocumented": "No document states the answer. It was observed in an earlier version.",
-    "native, padded, composed": "One call of the surface; explicit padding and then the call; several operators.",
-    "error bound": "The largest error that rounding can cause in this case.",
+    "native, padded, composed": "Kinds of program: one call; explicit padding, then one call; several calls.",
+    "error bound": "The largest error that rounding can cause, computed for every element of the output.",
     "ulp": "Unit in the last place: the distance between adjacent floating-point numbers.",
     "printed output": "An output that the source of a case prints, which the result is also compared with.",
 }

@@ -158,7 +158,7 @@ class History:
 
 
 def _is_undecided(status: Status | None, run: BackendRun) -> bool:
-    """Whether a run with this status of a result does not show if the result is still wrong."""
+    """Whether the result may still be wrong: it is flaky, or missing in an incomplete run."""
     return status == Status.FLAKY or (status is None and not run.complete)
 
 

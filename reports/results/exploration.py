@@ -54,7 +54,7 @@ class ExplorationRecord(JsonStruct, frozen=True, kw_only=True):
     """An exploration of one backend.
 
     cases: number of cases tried. statuses: number of results by status.
-    uncounted: number of further differences that were not examined, because enough with the same symptom were.
+    uncounted: number of further differences that were not examined, because a limit was reached.
     code: digest of the suite's source; "" in older files.
     """
 

@@ -82,7 +82,7 @@ class StoredReport(Report):
 
 
 class StoredShards(ShardRecord, frozen=True):
-    """The shards of a run that a store contains. numbers: of the shards; number: the smallest."""
+    """The shards of a run that a store contains. numbers: the numbers of all; number: the smallest one."""
 
     numbers: tuple[int, ...]
 

@@ -12,13 +12,13 @@ MAX_WINDOW_AXES = 3
 
 
 def too_many_axes(step: Step, most: int = MAX_WINDOW_AXES) -> Unsupported | None:
-    """Return why a call for at most so many spatial axes does not support the step; None if it does."""
+    """Return the reason if the step has more than `most` spatial axes, otherwise None."""
     # No rejected call: names such as max_pool4d do not exist, so there is no call that could be rejected.
     return Unsupported(f"more than {most} spatial axes are not supported") if step.rank > most else None
 
 
 def limit_axes(lowerings: Mapping[str, Lowering], most: int = MAX_WINDOW_AXES) -> Mapping[str, Lowering]:
-    """Return lowerings that are unsupported for steps with more spatial axes."""
+    """Return lowerings that do not support steps with more than `most` spatial axes."""
     return {operator: _limited(lowering, most) for operator, lowering in lowerings.items()}
 
 

@@ -45,7 +45,7 @@ def nonzero_argument(values: tuple[int, ...]) -> str | None:
 
 
 def flat_pads(step: Step) -> str:
-    """Return the pads as one list, the last axis first; a flat list of the case is not changed."""
+    """Return the pads as one list, the last axis first. If the case has a flat list, return it unchanged."""
     # A convention case passes the list itself, to observe in which order the call reads it.
     return tuple_of(flat_pad_list(step) or [end for pair in reversed(step.padding) for end in pair])
 

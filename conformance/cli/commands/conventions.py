@@ -40,7 +40,7 @@ from reports.views.template_environment import render_markdown_template
     "globs",
     multiple=True,
     metavar="GLOB",
-    help="Only conventions whose name matches. A single match is printed with all details.",
+    help="Only conventions whose name matches. Repeatable. A single match is printed with all details.",
 )
 @SURFACE_GLOB_OPTION
 @CASES_OPTION

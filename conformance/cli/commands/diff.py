@@ -55,8 +55,8 @@ def diff(old: Path, new: Path, output_format: str, fail_on: str, out: Path | Non
     and new results, and differences in versions and environment. A folder may be the --out folder of `conformance run`.
     The two runs of a backend may have different labels.
 
-    Exit status: 0 no change of --fail-on, although there may be other changes and new results; 1 a change of
-    --fail-on; 2 wrong usage, or nothing can be compared; 3 a run is incomplete or has no results.
+    Exit status: 0 no change that --fail-on selects, although there may be other changes and new results; 1 such a
+    change; 2 wrong usage, or nothing can be compared; 3 a run is incomplete or has no results.
 
     Example: conformance diff build/before build/conformance --format markdown --out diff.md
     """

@@ -97,7 +97,7 @@ def explore(  # noqa: PLR0917 - click passes the options by name
 ) -> None:
     """Search for differences with generated cases.
 
-    Random cases are generated and checked on backends. Each difference is reduced to a minimal case.
+    Random cases are generated and checked on backends. Cases that differ are reduced to small ones and grouped.
 
     Each finding has a case for the catalogue, a sentence that describes when the difference occurs, and a script
     that needs only the framework and NumPy. The same seed gives the same findings, regardless of the number and speed

@@ -77,8 +77,17 @@ def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
 @ledger_group.command()
 @click.argument("results", nargs=-1, type=click.Path(path_type=Path))
 @CASES_OPTION
-@click.option("--case", "globs", multiple=True, required=True, metavar="GLOB", help="Failing cases whose id matches.")
-@click.option("--surface", "surfaces", multiple=True, metavar="GLOB", help="Only failures on these surfaces.")
+@click.option(
+    "--case",
+    "globs",
+    multiple=True,
+    required=True,
+    metavar="GLOB",
+    help="Failing cases whose id matches. Repeatable.",
+)
+@click.option(
+    "--surface", "surfaces", multiple=True, metavar="GLOB", help="Only failures on these surfaces. Repeatable."
+)
 @click.option("--reason", required=True, metavar="TEXT", help="Why the backend differs, for readers of the report.")
 @click.option("--issue", metavar="URL", help="URL of the upstream issue.")
 @click.option("--id", "name", metavar="ID", help="Id of the entry. [default: from surface, operator and kind]")

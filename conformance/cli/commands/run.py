@@ -68,8 +68,8 @@ from reports.results.vocabulary import Level
     "--memory",
     type=RangeWithoutNaN(min=0, max=math.inf, max_open=True),
     metavar="GB",
-    help="Memory limit for a process of a backend, which is killed above it. 0: no limit. [default: half of the "
-    "machine's memory]",
+    help="Memory limit for a process of a backend. A process above the limit is killed. 0: no limit. [default: half of "
+    "the machine's memory]",
 )
 @click.option(
     "--repeat",
@@ -90,16 +90,16 @@ from reports.results.vocabulary import Level
     type=click.Choice([AVX2, NATIVE]),
     default=AVX2,
     show_default=True,
-    help="Processor instructions that a framework may use: avx2, which nearly every x86 processor has, gives the same "
-    "results on different machines; native allows all.",
+    help="Processor instructions that a framework may use. avx2: those that nearly every x86 processor has, so that "
+    "results depend less on the machine; native: all.",
 )
 @DEVICE_OPTION
 @PRECISION_OPTION
 @click.option(
     "--slow",
     is_flag=True,
-    help="Also run all cases of the level on slow surfaces, which compile every call. By default they run the cases of "
-    "one level less, and cases tagged for them.",
+    help="Also run all cases of the level on slow surfaces, which compile every call. By default they run the "
+    "cases of the next lower level, and cases tagged for them.",
 )
 @click.option(
     "--shard",

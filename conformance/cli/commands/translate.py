@@ -86,7 +86,7 @@ class TranslationRequest:
     "globs",
     multiple=True,
     metavar="GLOB",
-    help="Only surfaces whose name matches. [default: all primary surfaces]",
+    help="Only surfaces whose name matches. Repeatable. [default: all primary surfaces]",
 )
 @click.option(
     "--format",

@@ -41,7 +41,7 @@ def wrong(case=STRIDE, surface=NN, **changes):
         (example.result(EDGE, NN, status="stale"), "k.nn: conv agrees, although the ledger lists a deviation"),
         (wrong(status="flaky"), "k.nn: max_pool gives different results when it is repeated"),
         (example.result(STRIDE, NN, status="fail", verdict="differ", kind="pinned"),
-         "k.nn: max_pool returns another output than the source prints"),
+         "k.nn: max_pool returns an output that differs from the printed one"),
     ],
 )  # fmt: skip
 def test_title_names_culprit_operator_and_effect(tmp_path, result, title):
