@@ -89,10 +89,17 @@ def harmless(tmp_path_factory):
     return {render: render(found) for render in (render_html, render_markdown, render_matrix)}
 
 
+@pytest.fixture(scope="module")
+def harmless_tags(harmless, tmp_path_factory):
+    """The tags of an HTML page of harmless texts. A card repeats a message only if it is longer than one line."""
+    two_lines = render_html(report(tmp_path_factory.mktemp("harmless"), "harmless\nin two lines"))
+    return [Tags(harmless[render_html]).tags, Tags(two_lines).tags]
+
+
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
-def test_texts_are_escaped_in_the_html_report(tmp_path, text, harmless):
+def test_texts_are_escaped_in_the_html_report(tmp_path, text, harmless_tags):
     page = render_html(report(tmp_path, text))
-    assert Tags(page).tags == Tags(harmless[render_html]).tags
+    assert Tags(page).tags in harmless_tags
     check_printable("".join(page.split("\t")))
 
 

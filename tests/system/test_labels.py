@@ -158,7 +158,7 @@ def test_difference_between_two_versions_of_one_run(both, conformance):
     assert status == 1
     assert lines[0].startswith("numpy: 0.9 → ")
     assert "✗ fail → ✓ pass  avg_pool, numpy@0.9 → numpy: 1 result" in lines
-    moved = "1 of 1 element, most at [0, 0, 0]: 4194305.0 → 4194304.0"
+    moved = "1 of 1 element, most at [0, 0, 0]: 4194305.0 → 4194304.0 (2 ulp, 50 % of the largest error bound)"
     assert f"  avg_pool/rounded on numpy.loops: {moved}" in lines
     assert "3 results compared (numpy@0.9 → numpy): 1 changed status, 1 changed value." in lines
 
