@@ -3,6 +3,7 @@
 import ast
 import builtins
 import json
+import re
 
 import pytest
 
@@ -158,9 +159,10 @@ def test_programs_on_a_device_use_only_what_its_setup_binds(name, catalogue):
     on_device = registry.get_backend(name, device=Device(CUDA))
     known = bound_names(ast.parse(on_device.setup)) | set(dir(builtins))
     found = [translate(case, one) for case in catalogue.cases[::7] for one in on_device.surfaces]
-    texts = [one.text for one in found if isinstance(one, Program)]
+    # Of programs that differ in their numbers alone, one is parsed.
+    texts = {re.sub(r"\d+", "0", one.text): one.text for one in found if isinstance(one, Program)}
     assert texts
-    for text in texts:
+    for text in texts.values():
         tree = ast.parse(text)
         assert read_names(tree) - bound_names(tree) <= known
 
