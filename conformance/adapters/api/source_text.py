@@ -129,12 +129,15 @@ def required_setup(setup: str, text: str) -> list[str]:
     """Return the lines of a setup that the text needs: all modes, and the imports that modes or text use.
 
     The order does not change, because a mode may have to run before an import. An empty line separates the two kinds.
+    NumPy is imported as `np` even if the setup does not, because every worker defines `np`.
     """
     statements = ast.parse(setup).body
     # A statement that is no import sets a mode, such as 64-bit mode, and is always needed.
     modes = [ast.unparse(node) for node in statements if not _imports(node)]
     used = _names("\n".join([*modes, text]))
     needed = [node for node in statements if not _imports(node) or _imported_names(node) & used]
+    if "np" in used and not any("np" in _imported_names(node) for node in needed if _imports(node)):
+        needed = [*ast.parse("import numpy as np").body, *needed]
     lines: list[str] = []
     for previous, node in zip([*needed[:1], *needed], needed, strict=False):
         lines += [""] * (_imports(previous) != _imports(node)) + [ast.unparse(node)]

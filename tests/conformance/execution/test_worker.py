@@ -208,6 +208,11 @@ def test_empty_and_scalar_arrays_keep_their_shape(shared, body):
     assert ran(shared, body).arrays[0].shape in {(1, 1, 0), ()}
 
 
+def test_numpy_is_defined_although_the_setup_does_not_import_it():
+    with started(setup="") as worker:
+        assert np.array_equal(ran(worker, "x = np.negative(x)").arrays[0], -X)
+
+
 def test_writes_into_inputs_do_not_affect_other_programs(shared):
     body = "x[:] = 9"
     first, second = shared.outcomes([Job(program(body), (X,)), Job(program("pass"), (X,))])

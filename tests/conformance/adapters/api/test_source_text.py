@@ -70,6 +70,12 @@ def test_modes_of_a_setup_are_required_with_the_imports_they_use():
     assert source_text.required_setup(setup, "run(1)") == ["import jack", "", "jack.use(64)"]
 
 
+def test_numpy_is_imported_although_the_setup_does_not():
+    required = ["import numpy as np", "import jack"]
+    assert source_text.required_setup("import jack\n", "jack.run(np.zeros(1))") == required
+    assert source_text.required_setup("import jack\n", "jack.run(1)") == ["import jack"]
+
+
 def test_mode_before_an_import_stays_before_it():
     setup = 'import os\n\nos.environ["JACK"] = "1"\nimport jack\nimport numpy as np\n'
     required = ["import os", "", "os.environ['JACK'] = '1'", "", "import jack"]
