@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,8 @@ from reports.views.terminal import STATUS_STYLES
 
 PROGRESS_INTERVAL_SECONDS = 5.0
 """Interval in seconds between two progress lines if standard error is not a terminal."""
+MIN_ESTIMATE_SHARE, MIN_ESTIMATE_SECONDS = 0.05, 30.0
+"""Share of the results, and time in seconds, before which the remaining time is not estimated: start-up distorts it."""
 MAX_PROGRESS_LINE_LENGTH = 200
 MINUTE_SECONDS, HOUR_SECONDS = 60, 3600
 
@@ -41,7 +44,7 @@ class RunProgress:
             MofNCompleteColumn(),
             _RateColumn(),
             _CountsColumn(self.counts),
-            TimeRemainingColumn(),
+            _TimeLeftColumn(),
         )
         shown = self.console.is_terminal and verbosity is not Verbosity.QUIET
         # Messages are printed on the console of the bar, which moves the bar below them.
@@ -88,10 +91,18 @@ class RunProgress:
 
 
 def progress_text(done: int, total: int, seconds: float, counts: Mapping[str, int]) -> str:
-    """Return the progress after a number of seconds: `1,200 of 6,064, 240/s, 1,190 pass, 10 known, 20 s left`."""
+    """Return the progress after a number of seconds: `1,200 of 6,064, 240/s, 1,190 pass, 10 known, 20 s left`.
+
+    The remaining time is omitted as long as there is too little to estimate it from.
+    """
     rate = done / seconds
-    left = round((total - done) / rate)
-    return f"{done:,} of {total:,}, {_rate_text(rate)}, {_counts_text(counts)}, {duration_text(left)} left"
+    text = f"{done:,} of {total:,}, {_rate_text(rate)}, {_counts_text(counts)}"
+    return f"{text}, {duration_text(round((total - done) / rate))} left" if has_estimate(done, total, seconds) else text
+
+
+def has_estimate(done: float, total: float | None, seconds: float) -> bool:
+    """Whether the remaining time can be estimated: after a share of the results, or after half a minute."""
+    return done >= MIN_ESTIMATE_SHARE * (total or math.inf) or seconds >= MIN_ESTIMATE_SECONDS
 
 
 def duration_text(seconds: int) -> str:
@@ -124,6 +135,14 @@ class _RateColumn(ProgressColumn):
     def render(self, task: Task) -> Text:
         """Return the current text of the column."""
         return Text(_rate_text(task.speed) if task.speed else "", "dim")
+
+
+class _TimeLeftColumn(TimeRemainingColumn):
+    """Column with the remaining time, empty until it can be estimated."""
+
+    def render(self, task: Task) -> Text:
+        """Return the current text of the column."""
+        return super().render(task) if has_estimate(task.completed, task.total, task.elapsed or 0.0) else Text()
 
 
 class _CountsColumn(ProgressColumn):

@@ -18,7 +18,7 @@ PAGES = [
     *(path for path in sorted((ROOT / "docs").rglob("*.md")) if TRANSLATIONS not in path.parents),
 ]
 COMMANDS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
-PROGRESS = re.compile(r"^[\w@.-]+: [\d,]+ of [\d,]+, .* left\n", re.MULTILINE)
+PROGRESS = re.compile(r"^[\w@.-]+: [\d,]+ of [\d,]+, [\d,.]+/s, .*\n", re.MULTILINE)
 """Progress lines of a run, which a slow machine prints every few seconds."""
 NOT_RUN = re.compile(r"<!-- not run: (?P<why>.+) -->\s*")
 NEEDS_BACKEND = "needs "

@@ -56,6 +56,13 @@ def test_progress_has_the_rate_statuses_and_remaining_time():
     assert progress_text(1, 3, 10, {"fail": 1}) == "1 of 3, 0.1/s, 1 fail, 20 s left"
 
 
+@pytest.mark.parametrize(
+    ("done", "seconds", "estimated"), [(49, 29, False), (50, 1, True), (1, 29, False), (1, 30, True)]
+)
+def test_remaining_time_is_estimated_after_a_share_of_the_results_or_half_a_minute(done, seconds, estimated):
+    assert progress_text(done, 1000, seconds, {"pass": done}).endswith(" left") == estimated
+
+
 @pytest.mark.parametrize(("seconds", "text"), [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7500, "2 h 5 min")])
 def test_duration_has_at_most_two_units(seconds, text):
     assert duration_text(seconds) == text
