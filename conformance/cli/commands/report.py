@@ -17,7 +17,8 @@ from conformance.cli.console import output_console
 from conformance.cli.options import DEFAULT_OUTPUT_FOLDER
 from conformance.cli.results_io import STANDARD_OUTPUT, exit_status, load_given_or_latest, write_output
 from reports.analysis.comparison import ReportDifference
-from reports.results import Report
+from reports.analysis.summary import STATUS_SIGNS, escape_control_characters, report_problems, report_verdict
+from reports.results import Report, Status
 from reports.views.badges import render_badges
 from reports.views.html import render_html
 from reports.views.junit import render_junit
@@ -123,7 +124,8 @@ def report(
     Without RESULTS, all files in build/conformance/results are read. RESULTS may also be a store (see `conformance
     store`), for formats that do not list every result: terminal, markdown, matrix and badge.
 
-    The exit status is that of `conformance run` for these results.
+    The exit status is that of `conformance run` for these results. If it is not 0, the reasons are printed to standard
+    error.
 
     Example: conformance report build/conformance/results/numpy.jsonl --out report.html
     """
@@ -142,7 +144,17 @@ def report(
     missing = names - {backend.name for backend in loaded.backends}
     if missing:
         raise IncompleteRun(f"no results of {', '.join(sorted(missing))}")
-    sys.exit(exit_status(loaded))
+    status = exit_status(loaded)
+    if status and view is not None:  # the terminal format contains these lines
+        _print_problems(loaded)
+    sys.exit(status)
+
+
+def _print_problems(loaded: Report) -> None:
+    """Print the headline and the reasons for a nonzero exit status on standard error."""
+    headline = report_verdict(loaded).headline
+    for line in (headline, *(problem for problem in report_problems(loaded) if problem != headline)):
+        click.echo(f"{STATUS_SIGNS[Status.FAIL]} {escape_control_characters(line)}", err=True)
 
 
 def _load_report(results: tuple[Path, ...], output_format: str, against: Path | None, *, mixed: bool) -> Report:

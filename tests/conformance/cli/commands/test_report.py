@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.support import example_results as example
+
 pytestmark = pytest.mark.usefixtures("own_folder")
 
 
@@ -29,7 +31,19 @@ def test_report_of_a_partial_run_is_incomplete(conformance, tmp_path):
     conformance("run", "--backend", "numpy", "--operator", "min_pool")
     path = tmp_path / "build/conformance/results/numpy.jsonl"
     path.write_bytes(path.read_bytes()[:-30])
-    assert conformance("report")[0] == 3
+    status, _, errors = conformance("report")
+    assert (status, errors[0]) == (3, "✗ The run is incomplete")
+    assert any("partial run" in line for line in errors[1:])
+    assert conformance("report", "--format", "terminal")[2] == []
+
+
+def test_report_of_unexpected_results_prints_why_its_exit_status_is_not_0(conformance, tmp_path):
+    path = example.write(tmp_path, example.beta())[0]
+    status, out, errors = conformance("report", path, "--format", "markdown", "--out", "page.md")
+    assert (status, out) == (1, "report: page.md\n")
+    assert errors[0].startswith("✗ ")
+    assert "unexpected result" in errors[0]
+    assert len(errors) > 1
 
 
 def test_report_on_garbage_is_one_line_with_file_and_line(conformance, tmp_path):
