@@ -69,16 +69,22 @@ def unsupported_by_oracle(
 @cache
 def _cases_of_convention(convention_id: str, rank: int) -> tuple[Case, ...]:
     """Return the cases that observe a convention in a rank; the case of the convention itself if no other does."""
-    cases = [case for case in loading.load_catalogue().cases if case.convention_id == convention_id]
+    cases = [case for case in _convention_cases() if case.convention_id == convention_id]
     of_rank = tuple(case for case in cases if len(case.shape) - NON_SPATIAL_AXES == rank)
     return of_rank or tuple(case for case in cases if case.id == convention_id)
+
+
+@cache
+def _convention_cases() -> tuple[Case, ...]:
+    """Return the cases of the catalogue that observe a convention."""
+    return tuple(case for case in loading.load_catalogue().cases if case.convention_id is not None)
 
 
 @cache
 def reference_answers() -> Mapping[str, str]:
     """Return the answer of the reference for each convention that has a domain, by id of the convention."""
     ids = {convention_id for domain in CONVENTION_DOMAINS for convention_id in domain.conventions.values()}
-    return {case.id: _reference_answer(case) for case in loading.load_catalogue().cases if case.id in ids}
+    return {case.id: _reference_answer(case) for case in _convention_cases() if case.id in ids}
 
 
 def _reference_answer(case: Case) -> str:

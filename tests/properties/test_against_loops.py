@@ -1,6 +1,6 @@
 """Compare every operator with a loop implementation in rational numbers, for random geometries, values and dtypes.
 
-HYPOTHESIS_PROFILE=nightly draws 10,000 examples an operator in place of 100; brief, for mutants, 25.
+HYPOTHESIS_PROFILE=nightly draws 10,000 examples an operator in place of 50; brief, for mutants, 25.
 """
 
 import os
@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 import reference
 from tests.support import loop_reference
 
-settings.register_profile("ordinary", max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+settings.register_profile("ordinary", max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 settings.register_profile("nightly", settings.get_profile("ordinary"), max_examples=10_000)
 # Whether an example fails is all that matters to a mutant, not which one is the simplest.
 settings.register_profile("brief", settings.get_profile("ordinary"), max_examples=25, phases=[Phase.generate])

@@ -1,6 +1,6 @@
 """Invalid parameters of every operator raise only ValueError or TypeError, with a message that names the problem.
 
-HYPOTHESIS_PROFILE=nightly draws 10,000 examples an operator in place of 50.
+HYPOTHESIS_PROFILE=nightly draws 10,000 examples an operator in place of 30.
 """
 
 import os
@@ -17,7 +17,7 @@ import reference
 from tests.properties.test_against_loops import drawn
 from tests.support import valid_calls
 
-wildly = drawn if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else settings(drawn, max_examples=50)
+wildly = drawn if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else settings(drawn, max_examples=30)
 
 # Messages without the parameter's name: two parameters, or a parameter and an array, do not fit.
 TOGETHER = [

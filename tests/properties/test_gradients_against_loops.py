@@ -1,6 +1,6 @@
 """Compare every gradient with loops in rational numbers, for random geometries, values, tie rules and dtypes.
 
-HYPOTHESIS_PROFILE=nightly draws 10,000 examples an operator in place of 100.
+HYPOTHESIS_PROFILE=nightly draws 10,000 examples an operator in place of 50.
 """
 
 import numpy as np

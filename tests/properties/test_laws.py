@@ -1,6 +1,6 @@
 """The laws of window operators, for drawn geometries and values: no expected value, only what must be equal.
 
-HYPOTHESIS_PROFILE=nightly draws 10,000 examples per relation instead of 100 (see test_against_loops). Values are small
+HYPOTHESIS_PROFILE=nightly draws 10,000 examples per relation instead of 50 (see test_against_loops). Values are small
 integers wherever a law is exact on numbers that do not round.
 """
 

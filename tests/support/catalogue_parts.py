@@ -3,13 +3,13 @@
 import hashlib
 import os
 
-PARTS = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 4
+PARTS = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 6
 
 
 def cases_of_part(cases, number):
-    """Return the cases of level smoke and those of one of four parts, which depend on a digest of the case id.
+    """Return the cases of level smoke and those of one of six parts, which depend on a digest of the case id.
 
-    number: any number, such as that of a surface. Four surfaces in a row visit all cases.
+    number: any number, such as that of a surface. Six surfaces in a row visit all cases.
     """
     return [case for case in cases if case.level == "smoke" or _part_of(case) == number % PARTS]
 

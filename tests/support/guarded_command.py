@@ -71,7 +71,7 @@ def bounded(folder):
     """Apply the limits to the block. Files may be written only in the folder.
 
     The caches of the suite's own declarations and ledger are bypassed: their pickles are trusted, but unpickling is a
-    forbidden event.
+    forbidden event. A module that the command imports first is not written as bytecode.
     """
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -80,7 +80,11 @@ def bounded(folder):
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     WATCH.folder, WATCH.seen = os.path.realpath(folder), []
     try:
-        with mock.patch.object(ledger, "cached_data", _read), mock.patch.object(declarations, "cached_data", _read):
+        with (
+            mock.patch.object(ledger, "cached_data", _read),
+            mock.patch.object(declarations, "cached_data", _read),
+            mock.patch.object(sys, "dont_write_bytecode", True),
+        ):
             yield WATCH
     finally:
         WATCH.folder = ""
