@@ -27,7 +27,7 @@ from conformance.exploration.candidate import Candidate
 from conformance.exploration.conventions import make_checkable_task
 from conformance.exploration.evaluation import Call, SurfaceResult
 from conformance.exploration.relations import InputArrays, equal_arrays
-from conformance.exploration.symptoms import SURFACES, Symptom, fatal_symptom
+from conformance.exploration.symptoms import OTHER_SURFACES, Symptom, fatal_symptom
 from conformance.judging.verdict import ProgramOutcome
 from reference import Exact, NoBound
 from reports.results.vocabulary import DifferenceKind, Outcome, Status
@@ -63,17 +63,19 @@ class SurfacesCheck:
         hows = {name: task.program.how for name, task in tasks.items() if isinstance(task.program, Program)}
         for name, one in zip(tasks, outcomes, strict=True):
             if symptom := fatal_symptom(one):
-                yield SurfaceResult(name, Status(one.kind), symptom, hows[name], str(SURFACES), one.message, SURFACES)
+                yield SurfaceResult(
+                    name, Status(one.kind), symptom, hows[name], str(OTHER_SURFACES), one.message, OTHER_SURFACES
+                )
             elif one.kind == Outcome.RETURNED and len(one.arrays) == 1:
                 outputs[name] = one.arrays[0]
         limit = max_distance(self.candidate, self.calls[0].inputs) if len(outputs) > 1 else None
         for name, difference in find_outliers(outputs, limit).items():
             if difference:
-                symptom = Symptom(difference.kind, oracle=SURFACES)
+                symptom = Symptom(difference.kind, oracle=OTHER_SURFACES)
                 message = f"differs from {difference.other_surface}: {difference.message}"
-                yield SurfaceResult(name, Status.FAIL, symptom, hows[name], str(symptom), message, SURFACES)
+                yield SurfaceResult(name, Status.FAIL, symptom, hows[name], str(symptom), message, OTHER_SURFACES)
             else:
-                yield SurfaceResult(name, Status.PASS, how=hows[name], kind=str(SURFACES), oracle=SURFACES)
+                yield SurfaceResult(name, Status.PASS, how=hows[name], kind=str(OTHER_SURFACES), oracle=OTHER_SURFACES)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from conformance.exploration.candidate import Candidate
 from conformance.exploration.diagnosis import ShrunkSuspect, Suspect, shrink_suspect
 from conformance.exploration.evaluation import CandidateResult, Evaluator, SurfaceResult
 from conformance.exploration.space import OperatorSpace
-from conformance.exploration.symptoms import REFERENCE, SURFACES, OracleName, Symptom
+from conformance.exploration.symptoms import OTHER_SURFACES, REFERENCE, OracleName, Symptom
 from reports.analysis.conditions import how_condition, shortest_conjunction
 from reports.results.vocabulary import Status
 
@@ -104,7 +104,7 @@ class SurfaceRecord:
         Comparing surfaces shows crashes and hangs too.
         """
         both = symptom.is_fatal and symptom.oracle == REFERENCE
-        oracles = (REFERENCE, SURFACES) if both else (symptom.oracle,)
+        oracles = (REFERENCE, OTHER_SURFACES) if both else (symptom.oracle,)
         return [features for oracle in oracles for features in self.agreeing_by_oracle.get(oracle, [])]
 
 

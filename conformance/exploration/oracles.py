@@ -29,7 +29,7 @@ from conformance.exploration.evaluation import (
 )
 from conformance.exploration.relations import RELATIONS, MetamorphicRelation, RelatedCall
 from conformance.exploration.space import is_affordable
-from conformance.exploration.symptoms import SURFACES, OracleName, Symptom, fatal_symptom, normalise_message
+from conformance.exploration.symptoms import OTHER_SURFACES, OracleName, Symptom, fatal_symptom, normalise_message
 from conformance.judging.expected import Expected, compute_expected
 from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
 from reports.results import ResultRecord
@@ -41,7 +41,7 @@ def make_oracle(name: OracleName) -> Oracle:
     """Return the oracle of a name."""
     if name.kind is OracleKind.RELATION:
         return RelationOracle(name.relation)
-    return SurfacesOracle() if name == SURFACES else ReferenceOracle()
+    return SurfacesOracle() if name == OTHER_SURFACES else ReferenceOracle()
 
 
 def evaluate(

@@ -28,7 +28,7 @@ class OracleName:
 
 
 REFERENCE = OracleName(OracleKind.REFERENCE)
-SURFACES = OracleName(OracleKind.SURFACES)
+OTHER_SURFACES = OracleName(OracleKind.SURFACES)
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ class Symptom:
             if text:
                 return f"in another call of the metamorphic relation {relation} {text}"
             return f"the metamorphic relation {relation} is violated"
-        return f"the surfaces of the backend disagree ({text})" if self.oracle == SURFACES else text
+        return f"the surfaces of the backend disagree ({text})" if self.oracle == OTHER_SURFACES else text
 
     @property
     def _failure_text(self) -> str:
         if self.failure is None:
             return ""
-        text = (DISAGREEMENT_TEXTS if self.oracle == SURFACES else FAILURE_TEXTS).get(self.failure)
+        text = (DISAGREEMENT_TEXTS if self.oracle == OTHER_SURFACES else FAILURE_TEXTS).get(self.failure)
         return text.format(self.detail) if text else str(self)
 
 

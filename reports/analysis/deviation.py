@@ -6,7 +6,7 @@ import math
 
 from reports.results import CaseRecord, RecordedArray, ResultRecord
 
-FLOAT_FORMATS = {"float16": (11, -14), "bfloat16": (8, -126), "float32": (24, -126), "float64": (53, -1022)}
+FLOAT_PRECISIONS = {"float16": (11, -14), "bfloat16": (8, -126), "float32": (24, -126), "float64": (53, -1022)}
 """Bits of the significand, and exponent of the smallest normal number, of each floating dtype."""
 
 
@@ -52,7 +52,7 @@ def move_size_text(distance: float, magnitude: float, dtype: str, bound: float |
     distance: absolute difference of the old and the new value. magnitude: the larger of their absolute values. One ulp
     is the distance to the next larger number at that magnitude. bound: the largest error bound of the case.
     """
-    if not math.isfinite(distance) or not distance or dtype not in FLOAT_FORMATS:
+    if not math.isfinite(distance) or not distance or dtype not in FLOAT_PRECISIONS:
         return ""
     texts = [f"{distance / unit_in_last_place(magnitude, dtype):.3g} ulp"]
     if bound and math.isfinite(bound):
@@ -62,6 +62,6 @@ def move_size_text(distance: float, magnitude: float, dtype: str, bound: float |
 
 def unit_in_last_place(magnitude: float, dtype: str) -> float:
     """Return the distance from a nonnegative finite number to the next larger one in a floating dtype."""
-    bits, least_exponent = FLOAT_FORMATS[dtype]
+    bits, least_exponent = FLOAT_PRECISIONS[dtype]
     exponent = math.frexp(magnitude)[1] - 1 if magnitude else least_exponent
     return math.ldexp(1.0, max(exponent, least_exponent) - bits + 1)

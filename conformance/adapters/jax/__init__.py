@@ -155,7 +155,7 @@ def _shared_lowerings(pooling: LayoutPooling) -> Mapping[str, Lowering]:
 
 # XLA computes every dtype, so bool is missing only where sums of it have no meaning.
 DTYPES = {"": FLOATING | INTEGERS} | dict.fromkeys((*SELECTION_OPERATORS, "pad"), ALL_DTYPES)
-BFLOAT16 = Bfloat16Conversion("{}.view(jnp.bfloat16)", "{}.astype(jnp.bfloat16)")
+BFLOAT16_CONVERSION = Bfloat16Conversion("{}.view(jnp.bfloat16)", "{}.astype(jnp.bfloat16)")
 # In JAX 0.10, jnp.asarray compiles once for every shape and dtype; device_put does not compile.
 TO_FRAMEWORK, TO_NUMPY = "jax.device_put({})", "np.asarray(x)"
 CHANNELS_LAST_FIELDS = channels_last_fields(TO_FRAMEWORK, TO_NUMPY)
@@ -188,7 +188,7 @@ def _flax_surface(api: Linen | Nnx) -> Surface:
         },
         building_blocks={"pad": CHANNELS_LAST_POOLING.layout.jnp_pad},
         dtypes=DTYPES,
-        bfloat16=BFLOAT16,
+        bfloat16=BFLOAT16_CONVERSION,
         write_gradient=jit_gradient,
         **CHANNELS_LAST_FIELDS,
     )
@@ -215,7 +215,7 @@ LAX_SURFACE = Surface(
     to_framework=dict.fromkeys(("x", "kernel", "bias", "draws"), TO_FRAMEWORK),
     to_numpy=TO_NUMPY,
     dtypes=DTYPES,
-    bfloat16=BFLOAT16,
+    bfloat16=BFLOAT16_CONVERSION,
     write_gradient=jit_gradient,
 )
 

@@ -33,7 +33,7 @@ from onnx.reference import ReferenceEvaluator
 """
 RESET = ""
 # The evaluator computes with NumPy arrays of ml_dtypes.
-BFLOAT16 = Bfloat16Conversion("{}.view(ml_dtypes.bfloat16)", "{}.astype(ml_dtypes.bfloat16)")
+BFLOAT16_CONVERSION = Bfloat16Conversion("{}.view(ml_dtypes.bfloat16)", "{}.astype(ml_dtypes.bfloat16)")
 NO_PADDED_STRIDE_ONE = Unsupported(
     "MaxPool with padding and stride 1 reads out of bounds, and it takes no int8 with stride 1", rejected_call=ANY_CALL
 )
@@ -110,7 +110,7 @@ SURFACES = (
         fallbacks=windows.fallbacks(node_limit),
         building_blocks=nodes.BUILDING_BLOCKS,
         dtypes=SUPPORTED_DTYPES,
-        bfloat16=BFLOAT16,
+        bfloat16=BFLOAT16_CONVERSION,
         takes_flat_pads=True,
         wrap_program=evaluate_lines,
     ),

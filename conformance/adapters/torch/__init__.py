@@ -143,7 +143,7 @@ LAYER_UNSUPPORTED_DTYPES = {
 }
 INPUT_NAMES = ("x", "kernel", "bias", "samples", "draws")
 # NumPy has no bfloat16: the words are reinterpreted, not converted. The field named bfloat16 marks the result.
-BFLOAT16 = Bfloat16Conversion(
+BFLOAT16_CONVERSION = Bfloat16Conversion(
     "{}.view(torch.bfloat16)",
     "{}.to(torch.bfloat16)",
     'x.view(torch.uint16).numpy().view([("bfloat16", np.uint16)])',
@@ -154,7 +154,9 @@ BFLOAT16 = Bfloat16Conversion(
 def surface_on_cuda(surface: Surface) -> Surface:
     """Return the surface with inputs moved to the CUDA device, and results moved back."""
     bfloat16 = Bfloat16Conversion(
-        BFLOAT16.to_framework, BFLOAT16.from_float32, f"x.cpu(){BFLOAT16.to_numpy.removeprefix('x')}"
+        BFLOAT16_CONVERSION.to_framework,
+        BFLOAT16_CONVERSION.from_float32,
+        f"x.cpu(){BFLOAT16_CONVERSION.to_numpy.removeprefix('x')}",
     )
     to_framework = dict.fromkeys(INPUT_NAMES, 'torch.from_numpy({}).to("cuda")')
     return replace(surface, to_framework=to_framework, to_numpy="x.cpu().numpy()", bfloat16=bfloat16)
@@ -223,7 +225,7 @@ def _fallbacks(write_call: CallWriter, transpose: Callable[..., Code], pad: Lowe
 FIELDS: dict[str, Any] = {
     "to_framework": dict.fromkeys(INPUT_NAMES, "torch.from_numpy({})"),
     "to_numpy": "x.numpy()",
-    "bfloat16": BFLOAT16,
+    "bfloat16": BFLOAT16_CONVERSION,
     "ones_expression": windows.OPERATIONS.ones,
     "takes_flat_pads": True,
 }

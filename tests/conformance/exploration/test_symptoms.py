@@ -3,8 +3,8 @@
 import pytest
 
 from conformance.exploration.symptoms import (
+    OTHER_SURFACES,
     REFERENCE,
-    SURFACES,
     OracleName,
     Symptom,
     fatal_symptom,
@@ -26,7 +26,7 @@ TEXTS = {
     "law: batch": Symptom(None, oracle=BATCH),
     "law: batch: crashed: SIGSEGV": Symptom(Outcome.CRASHED, "SIGSEGV", BATCH),
     "law: batch: timed_out": Symptom(Outcome.TIMED_OUT, oracle=BATCH),
-    "surfaces: dtype": Symptom(DifferenceKind.DTYPE, oracle=SURFACES),
+    "surfaces: dtype": Symptom(DifferenceKind.DTYPE, oracle=OTHER_SURFACES),
 }
 """The texts that results files and histories of earlier versions contain."""
 
@@ -45,7 +45,7 @@ def test_a_results_file_shows_whether_the_reference_found_it(text):
 
 
 def test_names_of_oracles_are_the_first_words_of_their_symptoms():
-    assert [str(one) for one in (REFERENCE, OracleName(OracleKind.RELATION), BATCH, SURFACES)] == [
+    assert [str(one) for one in (REFERENCE, OracleName(OracleKind.RELATION), BATCH, OTHER_SURFACES)] == [
         "",
         "law",
         "law: batch",
