@@ -4,7 +4,6 @@ Results are compared with rational numbers computed here. Only the bound comes f
 HYPOTHESIS_PROFILE=nightly takes every size; the ordinary profile some of them.
 """
 
-import os
 from fractions import Fraction
 from itertools import chain
 
@@ -36,13 +35,13 @@ from tests.support.evaluation_orders import (
     subnormal,
     wide,
 )
+from tests.support.nightly import NIGHTLY
 from tests.support.operators_as_sums import AVERAGES, DOTS, ONE_TERM, SUMS
 from tests.support.worst_case_gradients import norm_grad_of, softmax_grad_of
 
 SIZES = [1, 2, 3, 5, 7, 9, 33, 100]
 LARGE = [121, 1017, 4096]
 DIVISORS = [3, 5, 7, 9]
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 SELECTIONS = {
     *("max_pool", "min_pool", "max_pool_with_indices", "max_unpool", "global_max_pool", "adaptive_max_pool"),
     *("fractional_max_pool", "stochastic_pool", "pad"),

@@ -3,7 +3,6 @@
 HYPOTHESIS_PROFILE=nightly measures minima too, which are computed like maxima, and more dtypes and shapes.
 """
 
-import os
 import tracemalloc
 
 import ml_dtypes
@@ -11,12 +10,12 @@ import numpy as np
 import pytest
 
 import reference
+from tests.support.nightly import NIGHTLY
 
 ALLOWED = 64 * 2**20
 
 # Shapes of about 100 MB in float32, from many small planes to planes of 4 MB.
 SHAPES = [(8, 64, 224, 224), (25, 1, 1048576), (25, 1, 1024, 1024), (2, 16, 28, 168, 168)]
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 SHAPES = SHAPES if NIGHTLY else SHAPES[:2]
 POOLS = ["max_pool", "avg_pool", *(["min_pool"] if NIGHTLY else [])]
 DTYPES = [np.float16, np.float64, np.uint8, *([ml_dtypes.bfloat16, np.int64] if NIGHTLY else [])]

@@ -8,7 +8,6 @@ numbers of an array decide how exact sums are cut.
 
 import itertools
 import math
-import os
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
@@ -18,9 +17,9 @@ import pytest
 
 import reference
 from tests.support.evaluation_orders import FLOATS
+from tests.support.nightly import NIGHTLY
 from tests.support.operators_as_sums import AVERAGES, DIVISOR_OF_CELLS, DOTS, FIXED_DIVISOR, ONE_TERM
 
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 CASES = 400 if NIGHTLY else 8
 DIGITS = Context(prec=1500, Emax=10**9, Emin=-(10**9))
 

@@ -1,9 +1,10 @@
 """A part of the catalogue for tests that visit every surface. HYPOTHESIS_PROFILE=nightly visits every case on each."""
 
 import hashlib
-import os
 
-PARTS = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 6
+from tests.support.nightly import NIGHTLY
+
+PARTS = 1 if NIGHTLY else 6
 
 
 def cases_of_part(cases, number):

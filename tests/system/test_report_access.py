@@ -1,11 +1,12 @@
 """Accessibility of the report: contrast, and the rules of axe, in light and dark mode, wide and narrow."""
 
 import importlib
-import os
 import re
 from importlib.resources import files
 
 import pytest
+
+from tests.support.nightly import NIGHTLY
 
 PLACES = (
     "",
@@ -18,7 +19,6 @@ PLACES = (
 )
 PLACES += ("#matrix", "#/translations", "#/accuracy", "#/surface/beta.keras.layers", "#/surface/none", "#terms")
 CASES = ("max_pool/stride-2-padding-1?surface=beta.keras.layers", "avg_pool/divisor-at-the-border", "no/such")
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 MIN_CONTRAST = 4.5  # https://www.w3.org/TR/WCAG22/#contrast-minimum
 COLOUR_PAIRS = [
     *((ink, ground) for ink in ("ink", "muted", "link") for ground in ("ground", "raised", "none-ground")),

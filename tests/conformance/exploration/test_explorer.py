@@ -16,6 +16,7 @@ from conformance.exploration.oracles import ReferenceOracle, RelationOracle
 from conformance.exploration.space import OperatorSpace
 from conformance.exploration.symptoms import REFERENCE
 from conformance.judging.ledger import Ledger
+from tests.support.nightly import NIGHTLY
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +41,7 @@ def explore(evaluator, sweeps, cases, *operators, seed=0):
 @pytest.mark.usefixtures("planted")
 def test_a_surface_without_bugs_has_no_findings(sweeps):
     names = ("max_pool", "conv", "avg_pool_grad", "lp_pool_grad", "max_pool_with_indices", "max_unpool")
-    explorer = explore(evaluator_of("none"), sweeps, 60, *names)
+    explorer = explore(evaluator_of("none"), sweeps, 120 if NIGHTLY else 60, *names)
     assert explorer.findings.findings == []
     assert set(explorer.counts.statuses) <= {"pass", "unsupported"}
     assert explorer.counts.statuses["pass"] > 25
@@ -94,7 +95,8 @@ def test_a_bug_that_shows_only_in_a_convention_is_found(name, sweeps):
     operator = BUGS_IN_CONVENTIONS[name]
     with evaluator_of(name, "none") as evaluator:
         explorer = Explorer(evaluator, {operator: OperatorSpace.from_sweeps(operator, sweeps)})
-        observing = [candidate for candidate in explorer.draw_generation(120) if conventions_of(candidate)]
+        drawn = explorer.draw_generation(120)
+        observing = [candidate for candidate in drawn if NIGHTLY or conventions_of(candidate)]
         results = evaluator.evaluate(make_requests(ReferenceOracle(), observing))
     new = [one for result in results for one in result.surface_results if one.is_new]
     assert {one.surface for one in new} == {f"planted.{name}"}
