@@ -30,12 +30,13 @@ from conformance.adapters.numpy.padding_convolution import (
     pad_gradient,
 )
 from conformance.adapters.numpy.pooling import (
+    REDUCTIONS,
     stochastic_pool_probabilities,
     stochastic_pool_probabilities_gradient,
     window_pool,
     window_pool_gradient,
 )
-from conformance.cases.operators import FORWARD_OPERATORS, GRADIENT_SUFFIX, OPERATORS
+from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS
 
 PACKAGES = ("numpy", "ml_dtypes")
 THREADS = ""
@@ -70,8 +71,8 @@ def _lower_if_valid(lowering: Lowering, step: Step) -> Code:
 
 
 def _lowerings() -> Iterator[tuple[str, Lowering]]:
-    for name in FORWARD_OPERATORS:
-        forward, gradient = PLACEMENT_LOWERINGS.get(name, (window_pool, window_pool_gradient))
+    pooling = dict.fromkeys(REDUCTIONS, (window_pool, window_pool_gradient))
+    for name, (forward, gradient) in {**pooling, **PLACEMENT_LOWERINGS}.items():
         yield name, partial(_lower_if_valid, forward)
         yield name + GRADIENT_SUFFIX, partial(_lower_if_valid, gradient)
     yield "relu", lambda _step: "np.maximum(x, 0)"

@@ -6,7 +6,8 @@ Then it reduces the elements to one number or, for a gradient, computes one numb
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from conformance.adapters.api import INDENT, Code, Step, number, tuple_of
 from conformance.cases.arrays import NUMPY_DTYPES
@@ -62,7 +63,7 @@ def window_pool(step: Step) -> Code:
     return (
         f"y = np.empty({tuple_of(step.output)}, {dtype})",
         *_window_loop(step),
-        *(INDENT + line for line in _reduction_lines(step)),
+        *(INDENT + line for line in REDUCTIONS[step.operator].value(step)),
         "x = y",
     )
 
@@ -72,7 +73,7 @@ def window_pool_gradient(step: Step) -> Code:
     return (
         "y, slope = grad, np.zeros_like(x)",
         *_window_loop(step),
-        *(INDENT + line for line in _slope_lines(step)),
+        *(INDENT + line for line in REDUCTIONS[step.operator].slope(step)),
         f"{INDENT}for at, given in zip(places, slopes):",
         f"{INDENT * 2}slope[at] += given",
         "x = slope",
@@ -126,44 +127,84 @@ DRAW_LINES = [
 ]
 
 
-def _reduction_lines(step: Step) -> Sequence[str]:
-    """Return the lines that reduce the elements of a window to one number."""
-    operator, p = step.operator, number(step.parameters.get("p", 2))
+def _selection_lines(step: Step, name: str) -> Sequence[str]:
+    """Return the lines that select the largest or the smallest element, by the name of a NumPy function."""
     if step.parameters.get("output") == "indices":
         plane = "np.ravel_multi_index(places[np.argmax(cells)][2:], x.shape[2:])"
         return [f"{OUTPUT_CELL} = {plane} if places else -1"]
-    if "avg" in operator:
-        return _average_lines(step)
-    if operator == "lp_pool":
-        return [WIDEN_LINE, f"{OUTPUT_CELL} = np.sum(np.abs(wide) ** {p}) ** (1 / {p})"]
-    if operator == "softmax_pool":
-        return [f"{OUTPUT_CELL} = 0", *SOFTMAX_WEIGHT_LINES, f"{OUTPUT_CELL} = np.sum(wide * weights)"]
-    if operator == "stochastic_pool":
-        return [*DRAW_LINES, f"{OUTPUT_CELL} = cells[drawn] if places else 0"]
-    name = "min" if operator == "min_pool" else "max"
     return [f"{OUTPUT_CELL} = np.{name}(cells, initial={_neutral_value(step, largest=name == 'max')})"]
 
 
-def _slope_lines(step: Step) -> Sequence[str]:
-    """Return the lines that compute the gradient of each element of a window."""
-    operator, p = step.operator, number(step.parameters.get("p", 2))
-    if "avg" in operator:
-        return [*_divisor_text(step), f"slopes = [{GRADIENT_CELL} / x.dtype.type(divisor)] * len(places)"]
-    if operator == "lp_pool":
-        return [
-            WIDEN_LINE,
-            f"norm = np.sum(np.abs(wide) ** {p}) ** (1 / {p})",
-            f"slopes = {GRADIENT_CELL} * np.sign(wide) * (np.abs(wide) / (norm or 1)) ** ({p} - 1)",
-        ]
-    if operator == "softmax_pool":
-        return [*SOFTMAX_WEIGHT_LINES, f"slopes = {GRADIENT_CELL} * weights * (1 + wide - np.sum(wide * weights))"]
-    if operator == "stochastic_pool":
-        return [*DRAW_LINES, f"slopes = [{GRADIENT_CELL} if at == drawn else 0 for at in range(len(places))]"]
-    position = f"np.{'argmin' if operator == 'min_pool' else 'argmax'}(cells)"
+def _selection_slope_lines(name: str) -> Sequence[str]:
     return [
-        f"winner = {position} if places else None",
+        f"winner = np.arg{name}(cells) if places else None",
         f"slopes = [{GRADIENT_CELL} if at == winner else 0 for at in range(len(places))]",
     ]
+
+
+def _average_slope_lines(step: Step) -> Sequence[str]:
+    return [*_divisor_text(step), f"slopes = [{GRADIENT_CELL} / x.dtype.type(divisor)] * len(places)"]
+
+
+def _norm_lines(step: Step) -> Sequence[str]:
+    p = number(step.parameters["p"])
+    return [WIDEN_LINE, f"{OUTPUT_CELL} = np.sum(np.abs(wide) ** {p}) ** (1 / {p})"]
+
+
+def _norm_slope_lines(step: Step) -> Sequence[str]:
+    p = number(step.parameters["p"])
+    return [
+        WIDEN_LINE,
+        f"norm = np.sum(np.abs(wide) ** {p}) ** (1 / {p})",
+        f"slopes = {GRADIENT_CELL} * np.sign(wide) * (np.abs(wide) / (norm or 1)) ** ({p} - 1)",
+    ]
+
+
+def _softmax_lines(_step: Step) -> Sequence[str]:
+    return [f"{OUTPUT_CELL} = 0", *SOFTMAX_WEIGHT_LINES, f"{OUTPUT_CELL} = np.sum(wide * weights)"]
+
+
+def _softmax_slope_lines(_step: Step) -> Sequence[str]:
+    return [*SOFTMAX_WEIGHT_LINES, f"slopes = {GRADIENT_CELL} * weights * (1 + wide - np.sum(wide * weights))"]
+
+
+def _draw_lines(_step: Step) -> Sequence[str]:
+    return [*DRAW_LINES, f"{OUTPUT_CELL} = cells[drawn] if places else 0"]
+
+
+def _draw_slope_lines(_step: Step) -> Sequence[str]:
+    return [*DRAW_LINES, f"slopes = [{GRADIENT_CELL} if at == drawn else 0 for at in range(len(places))]"]
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The lines of one window.
+
+    value: they reduce the elements to one number. slope: they compute the gradient of each element.
+    """
+
+    value: Callable[[Step], Sequence[str]]
+    slope: Callable[[Step], Sequence[str]]
+
+
+MAXIMUM = Reduction(lambda step: _selection_lines(step, "max"), lambda _step: _selection_slope_lines("max"))
+MINIMUM = Reduction(lambda step: _selection_lines(step, "min"), lambda _step: _selection_slope_lines("min"))
+AVERAGE = Reduction(_average_lines, _average_slope_lines)
+# By forward operator. An operator without an entry has no translation.
+REDUCTIONS = {
+    "max_pool": MAXIMUM,
+    "max_pool_with_indices": MAXIMUM,
+    "global_max_pool": MAXIMUM,
+    "adaptive_max_pool": MAXIMUM,
+    "fractional_max_pool": MAXIMUM,
+    "min_pool": MINIMUM,
+    "avg_pool": AVERAGE,
+    "global_avg_pool": AVERAGE,
+    "adaptive_avg_pool": AVERAGE,
+    "lp_pool": Reduction(_norm_lines, _norm_slope_lines),
+    "softmax_pool": Reduction(_softmax_lines, _softmax_slope_lines),
+    "stochastic_pool": Reduction(_draw_lines, _draw_slope_lines),
+}
 
 
 def _share_loop(step: Step) -> tuple[str, ...]:
