@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from reports.analysis.summary import answers_by_convention
 from reports.results import ConventionRecord, Report, Status
+from reports.results.vocabulary import CONTRADICTORY_ANSWERS
+
+MAX_ANSWER_COLOURS = 5
+"""Number of colours for the answers after the most frequent one. Rarer answers share the last colour."""
 
 
 @dataclass(frozen=True)
@@ -52,3 +57,44 @@ def _convention_row(
     ordered = sorted(groups.items(), key=lambda item: (item[0] is None, -len(item[1]), item[0] or ""))
     about = next(iter(answers.values())).about
     return ConventionRow(question, about, tuple(AnswerGroup(answer, tuple(records)) for answer, records in ordered))
+
+
+@dataclass(frozen=True)
+class SurfaceAnswer:
+    """The answer of a surface to a convention.
+
+    record: the case with the answer. answer: the observed answer, or else the declared one; "" without an answer.
+    colour: position of the answer in the row of its convention; 0 is the most frequent answer.
+    """
+
+    record: ConventionRecord
+    answer: str
+    colour: int
+
+
+def surface_answers(report: Report) -> list[SurfaceAnswer]:
+    """Return the answers of all surfaces, by convention and surface."""
+    observed: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for one in (answer for backend in report.backends for answer in backend.conventions):
+        if one.observed is not None:
+            observed[one.question, one.surface].add(one.observed)
+    colours = {row.question: _observed_colours(row) for row in convention_rows(report)}
+    records = [one for answers in answers_by_convention(report).values() for one in answers.values()]
+    return [_surface_answer(one, observed[one.question, one.surface], colours[one.question]) for one in records]
+
+
+def _surface_answer(record: ConventionRecord, observed: set[str], colours: dict[str, int]) -> SurfaceAnswer:
+    answer = _answer_name(observed) or record.declared or ""
+    # Answers that were only declared get the colours after the observed ones.
+    colour = colours.setdefault(answer, len(colours)) if answer else 0
+    return SurfaceAnswer(record, answer, min(colour, MAX_ANSWER_COLOURS))
+
+
+def _answer_name(observed: Iterable[str]) -> str | None:
+    names = sorted(observed)
+    return names[0] if len(names) == 1 else CONTRADICTORY_ANSWERS if names else None
+
+
+def _observed_colours(row: ConventionRow) -> dict[str, int]:
+    observed = [group.answer for group in row.answers if group.answer is not None]
+    return {answer: number for number, answer in enumerate(observed)}

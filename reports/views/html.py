@@ -14,7 +14,7 @@ from markupsafe import Markup
 from reports.analysis import causes, comparison_text, glossary, overview, summary, timing
 from reports.analysis.cause_text import CauseWriter
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
-from reports.analysis.convention_rows import convention_rows
+from reports.analysis.convention_rows import MAX_ANSWER_COLOURS, convention_rows
 from reports.analysis.deviation import deviation_text
 from reports.analysis.differences import difference_groups
 from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, StatusCounts
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from reports.analysis.comparison import ReportDifference
     from reports.results import BackendRun, FindingRecord, Json, Report, ResultRecord
+    from reports.views.html_data import ProcessorAnswers
 
 LIBRARY_FILES = (
     "vendor/preact/preact.umd.js",
@@ -41,7 +42,6 @@ MAX_CHANGES = 50  # per group; `conformance diff` lists all
 MAX_OVERVIEW_CHANGES = 12  # groups of changes in the overview
 MAX_PRINTED_SURFACES = 10  # columns of a printed table of counts; wider tables are printed as lines
 MAX_RANKED_NARROW = 4  # surfaces in the ranking on a narrow screen, before the others are shown
-MAX_ANSWER_COLOURS = 5  # of answers to a convention; rarer answers share the last one
 MINUTE_SECONDS = 60
 PAGE_TEMPLATES = (
     ("overview", "matrix", "terms"),
@@ -53,7 +53,7 @@ PAGE_TEMPLATES = (
 )
 SCRIPT_NAMES = (
     "data", "numbers", "grid", "parts", "table", "list", "geometry", "window", "case", "findings",
-    "translations", "accuracy", "differences", "conventions", "matrix", "surface", "search", "tips", "app",
+    "translations", "accuracy", "differences", "conventions", "matrix", "pairs", "surface", "search", "tips", "app",
 )  # fmt: skip
 
 
@@ -61,11 +61,13 @@ def render_html(
     report: Report,
     difference: ReportDifference | None = None,
     operators: Mapping[str, Json] = MappingProxyType({}),
+    processor_answers: ProcessorAnswers = MappingProxyType({}),
 ) -> str:
     """Return the report as one HTML file.
 
     difference: comparison with an earlier run, if any; operators: for each operator, the properties that the drawing of
-    its windows depends on. An operator without properties has no drawing.
+    its windows depends on. An operator without properties has no drawing. processor_answers: declared answers to
+    conventions on other processors.
     """
     template = _jinja_environment().get_template("report.html.j2")
     texts = CauseWriter(report).texts(difference_groups(report))
@@ -97,7 +99,7 @@ def render_html(
         max_answer_colours=MAX_ANSWER_COLOURS,
         max_overview_changes=MAX_OVERVIEW_CHANGES,
         max_printed_surfaces=MAX_PRINTED_SURFACES,
-        data=Markup(compress_json(report_payload(report, texts, operators))),  # noqa: S704  # letters and digits only
+        data=Markup(compress_json(report_payload(report, texts, operators, processor_answers))),  # noqa: S704  # letters and digits only
         libraries=[_read_script(path) for path in LIBRARY_FILES],
         theme_script=_read_script("static/theme.js"),
         pages_script=_read_script("static/pages.js"),

@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from types import MappingProxyType
+from typing import TypeAlias
 
 from msgspec.structs import asdict
 
 from reports.analysis.cause_text import CauseText
+from reports.analysis.convention_rows import SurfaceAnswer, surface_answers
 from reports.analysis.glossary import STATUS_MEANINGS
 from reports.analysis.summary import (
     KIND_ACTIONS,
@@ -21,13 +23,11 @@ from reports.analysis.summary import (
     STATUS_SIGNS,
     STATUS_TEXTS,
     UNEXPECTED_STATUSES,
-    answers_by_convention,
 )
 from reports.results import (
     SPECIAL_NUMBERS,
     BackendRun,
     CaseRecord,
-    ConventionRecord,
     ExpectedRecord,
     Json,
     Outcome,
@@ -45,6 +45,8 @@ from reports.views.badges import surface_badges
 
 COMPRESSION_LEVEL = 6  # level 9 takes three times as long and saves 1 %
 GZIP_WINDOW_BITS = 31  # zlib's code for a 15-bit window with a gzip header, which contains no name and no time
+ProcessorAnswers: TypeAlias = Mapping[str, Mapping[str, Mapping[str, str]]]
+"""Declared answers to conventions on other processors: {surface: {convention: {processor feature: answer}}}."""
 MAX_EXACT_INTEGER = 2**53  # JavaScript numbers represent integers exactly up to here; larger ones become strings
 
 
@@ -62,12 +64,15 @@ class _TextTable:
 
 
 def report_payload(
-    report: Report, causes: Sequence[CauseText] = (), operators: Mapping[str, Json] = MappingProxyType({})
+    report: Report,
+    causes: Sequence[CauseText] = (),
+    operators: Mapping[str, Json] = MappingProxyType({}),
+    processor_answers: ProcessorAnswers = MappingProxyType({}),
 ) -> dict[str, Json]:
     """Return the data of a report as JSON values.
 
     causes: texts of the causes, for search and the pages of surfaces. operators: properties of operators, for the
-    drawing of windows.
+    drawing of windows. processor_answers: declared answers on other processors.
     """
     texts, runs = _TextTable(), list(enumerate(report.runs))
     all_cases = dict(sorted({name: case for _, run in runs for name, case in run.cases.items()}.items()))
@@ -88,11 +93,7 @@ def report_payload(
         "surfaces": [{"name": surface, "backend": number} for number, surface in surfaces],
         "cases": [_case_payload(case) for case in all_cases.values()],
         "results": rows,
-        "conventions": [
-            _convention_payload(convention)
-            for answers in answers_by_convention(report).values()
-            for convention in answers.values()
-        ],
+        "conventions": [_answer_payload(answer, processor_answers) for answer in surface_answers(report)],
         "causes": [_cause_payload(one) for one in causes],
         "badges": {
             surface: {"name": one["name"], "svg": one["svg"]} for surface, one in surface_badges(report).items()
@@ -231,5 +232,13 @@ def _worst_payload(worst: WorstElementRecord) -> Json:
     return {"index": list(worst.index), **values}
 
 
-def _convention_payload(convention: ConventionRecord) -> Json:
-    return {**asdict(convention), "documented": convention.documented, "contradicted": convention.contradicted}
+def _answer_payload(answer: SurfaceAnswer, processor_answers: ProcessorAnswers) -> Json:
+    record = answer.record
+    return {
+        **asdict(record),
+        "documented": record.documented,
+        "contradicted": record.contradicted,
+        "answer": answer.answer,
+        "colour": answer.colour,
+        "cpu": dict(processor_answers.get(record.surface, {}).get(record.question, {})),
+    }

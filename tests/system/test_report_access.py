@@ -17,6 +17,7 @@ PLACES = (
     "#/results",
     "#/results?status=fail&parameter=window&sort=case",
 )
+PLACES += ("#/pairs", "#/pairs?surfaces=alpha", "#/pairs?surfaces=alpha.nn,beta.keras.layers,nobody")
 PLACES += ("#matrix", "#/translations", "#/accuracy", "#/surface/beta.keras.layers", "#/surface/none", "#terms")
 CASES = ("max_pool/stride-2-padding-1?surface=beta.keras.layers", "avg_pool/divisor-at-the-border", "no/such")
 MIN_CONTRAST = 4.5  # https://www.w3.org/TR/WCAG22/#contrast-minimum

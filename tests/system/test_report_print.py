@@ -18,6 +18,7 @@ PLACES = (
     "#/results?sort=case",
     "#/translations",
     "#/accuracy",
+    "#/pairs?surfaces=alpha.nn,beta.keras.layers",
     "#/surface/beta.keras.layers",
     CASE,
 )

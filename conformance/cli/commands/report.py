@@ -16,6 +16,7 @@ from conformance.cli.commands.store import is_store, load_store
 from conformance.cli.console import output_console
 from conformance.cli.options import DEFAULT_OUTPUT_FOLDER
 from conformance.cli.results_io import STANDARD_OUTPUT, exit_status, load_given_or_latest, write_output
+from conformance.judging.conventions import processor_answers
 from reports.analysis.comparison import ReportDifference
 from reports.analysis.summary import STATUS_SIGNS, escape_control_characters, report_problems, report_verdict
 from reports.results import Report, Status
@@ -48,8 +49,8 @@ class ReportFormat:
 
 
 def _render_html(report: Report, difference: ReportDifference | None) -> str:
-    """Return the HTML report. `reports` imports nothing of the suite, so the operators are passed to it."""
-    return render_html(report, difference, drawing_properties())
+    """Return the HTML report. `reports` imports nothing of the suite, so facts about it are passed."""
+    return render_html(report, difference, drawing_properties(), processor_answers(report.surfaces))
 
 
 def _render_parquet(report: Report) -> bytes:

@@ -1,7 +1,7 @@
 // The page of one surface: its failures, known deviations, conventions, unsupported cases and badge.
 window.Report.withData(() => {
   "use strict";
-  const { data, results, surfaces, backendOf, caseLink, resultsLink, breakable, isWeb, Chip, Code } = window.Report;
+  const { data, results, surfaces, backendOf, caseLink, resultsLink, breakable, isWeb, pairLink, Chip, Code } = window.Report;
   const html = htm.bind(preact.h);
 
   const countedBy = (items, key) => {
@@ -23,7 +23,8 @@ window.Report.withData(() => {
   function Answers({ surface }) {
     const answers = data.conventions.filter((one) => one.surface === surface);
     if (answers.length === 0) return null;
-    return html`<section><h2 id="answers-title">Conventions</h2><div class="scroll" tabindex="0" role="group" aria-labelledby="answers-title"><table>
+    return html`<section><h2 id="answers-title">Conventions</h2>
+      <p><a href=${pairLink([surface])}>Points on which ${surface} differs from another surface</a></p><div class="scroll" tabindex="0" role="group" aria-labelledby="answers-title"><table>
       <thead><tr><th scope="col">convention</th><th scope="col">observed</th><th scope="col">declared</th><th scope="col">document</th></tr></thead>
       <tbody>${answers.map((one) => html`<tr key=${one.question}><th scope="row"><a href=${caseLink(one.case, surface)}>${breakable(one.question)}</a><span class="about">${one.about}</span></th>
         <td>${one.observed ?? html`<span class="muted">not observed</span>`}</td>

@@ -35,3 +35,11 @@ def test_data_contain_the_properties_of_operators(tmp_path):
         report_payload(report, operators={"max_pool": {"geometry": "windows"}})["operators"]["max_pool"]["geometry"]
         == "windows"
     )
+
+
+def test_answers_have_their_colour_and_the_answers_on_other_processors(tmp_path):
+    report = load_report(example.write(tmp_path, example.beta()))
+    on_avx = {"beta.book": {"avg_pool-divisor-at-the-border": {"avx512f": "real-cells"}}}
+    book, layers = report_payload(report, processor_answers=on_avx)["conventions"]
+    assert (book["answer"], book["colour"], book["cpu"]) == ("", 0, {"avx512f": "real-cells"})
+    assert (layers["answer"], layers["colour"], layers["cpu"]) == ("whole-window", 0, {})
