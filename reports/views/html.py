@@ -19,13 +19,15 @@ from reports.analysis.deviation import deviation_text
 from reports.analysis.differences import difference_groups
 from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, StatusCounts
 from reports.results import Status
+from reports.views.history_chart import history_chart
 from reports.views.html_data import compress_json, report_payload
 from reports.views.template_environment import template_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from reports.analysis.comparison import ReportDifference
+    from reports.analysis.past_runs import SurfaceHistory
     from reports.results import BackendRun, FindingRecord, Json, Report, ResultRecord
     from reports.views.html_data import ProcessorAnswers
 
@@ -38,6 +40,8 @@ LIBRARY_FILES = (
     "vendor/plot/plot.umd.min.js",
 )
 MAX_GROUPS = 200  # per page; the list contains all results
+MAX_FACTS = 6  # circumstances that differ between two runs of a history
+MAX_MOVED_CASES = 3  # for each change of status in a history
 MAX_CHANGES = 50  # per group; `conformance diff` lists all
 MAX_OVERVIEW_CHANGES = 12  # groups of changes in the overview
 MAX_PRINTED_SURFACES = 10  # columns of a printed table of counts; wider tables are printed as lines
@@ -49,6 +53,7 @@ PAGE_TEMPLATES = (
     ("differences",),
     ("conventions", "contradictions"),
     ("compare",),
+    ("history",),
     ("run",),
 )
 SCRIPT_NAMES = (
@@ -62,12 +67,13 @@ def render_html(
     difference: ReportDifference | None = None,
     operators: Mapping[str, Json] = MappingProxyType({}),
     processor_answers: ProcessorAnswers = MappingProxyType({}),
+    histories: Sequence[SurfaceHistory] = (),
 ) -> str:
     """Return the report as one HTML file.
 
     difference: comparison with an earlier run, if any; operators: for each operator, the properties that the drawing of
     its windows depends on. An operator without properties has no drawing. processor_answers: declared answers to
-    conventions on other processors.
+    conventions on other processors. histories: past runs of surfaces.
     """
     template = _jinja_environment().get_template("report.html.j2")
     texts = CauseWriter(report).texts(difference_groups(report))
@@ -87,13 +93,16 @@ def render_html(
         conventions=convention_rows(report),
         unsupported=summary.unsupported_by_reason(report),
         difference=difference,
+        histories=histories,
         changes=comparison_text.change_groups(difference) if difference else [],
         timing=timing,
         cases=report.cases,
         statuses=tuple(Status),
         smallest=smallest_case_result,
-        pages=_visible_pages(report, difference),
+        pages=_visible_pages(report, difference, histories),
         max_groups=MAX_GROUPS,
+        max_facts=MAX_FACTS,
+        max_moves=MAX_MOVED_CASES,
         max_changes=MAX_CHANGES,
         max_ranked=MAX_RANKED_NARROW,
         max_answer_colours=MAX_ANSWER_COLOURS,
@@ -110,10 +119,12 @@ def render_html(
     return page.encode("utf-8", "backslashreplace").decode()
 
 
-def _visible_pages(report: Report, difference: ReportDifference | None) -> list[tuple[str, ...]]:
+def _visible_pages(
+    report: Report, difference: ReportDifference | None, histories: Sequence[SurfaceHistory]
+) -> list[tuple[str, ...]]:
     """List the pages that have content."""
-    missing = {*(() if difference else ("compare",)), *(() if report.explorations else ("findings",))}
-    return [page for page in PAGE_TEMPLATES if page[0] not in missing]
+    contents = {"compare": difference, "findings": report.explorations, "history": histories}
+    return [page for page in PAGE_TEMPLATES if page[0] not in contents or contents[page[0]]]
 
 
 def smallest_case_result(run: BackendRun, finding: FindingRecord) -> ResultRecord | None:
@@ -149,6 +160,7 @@ def _jinja_environment() -> jinja2.Environment:
         bar_order=bar_order,
         pairs=lambda values: [(value, STATUS_TEXTS.get(value, value)) for value in values],
         duration=duration_text,
+        history_chart=history_chart,
     )
     return environment
 

@@ -1,11 +1,11 @@
 """Accessibility of the report: contrast, and the rules of axe, in light and dark mode, wide and narrow."""
 
-import importlib
 import re
 from importlib.resources import files
 
 import pytest
 
+from tests.support.browser_pages import violations
 from tests.support.nightly import NIGHTLY
 
 PLACES = (
@@ -65,18 +65,6 @@ def test_dark_colours_of_the_system_and_of_the_reader_are_the_same():
 def test_contrast_follows_the_standard():
     assert contrast((0, 0, 0), (1, 1, 1)) == pytest.approx(21)
     assert contrast((0.5, 0.5, 0.5), (1, 1, 1)) < MIN_CONTRAST
-
-
-@pytest.fixture(scope="module")
-def axe(browser):
-    """Import axe only if there is a browser, because the two are installed together."""
-    assert browser.is_connected()
-    return importlib.import_module("axe_playwright_python.sync_playwright").Axe()
-
-
-def violations(axe, page):
-    found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    return [(one["id"], node["html"][:200], node["failureSummary"]) for one in found for node in one["nodes"]]
 
 
 # Colours do not depend on the width. HYPOTHESIS_PROFILE=nightly opens the pages in both schemes at both widths.

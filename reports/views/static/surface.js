@@ -61,6 +61,7 @@ window.Report.withData(() => {
       <p class="path"><a href="#overview">Overview</a> › ${backend.name} ${backend.version || ""}</p>
       <h1 tabindex="-1">${breakable(name)}</h1>
       <p class="legend">${data.statuses.filter((status) => counts.has(status)).map((status) => html`<a href=${resultsLink({ surface: name, status: status.name })}>${counts.get(status).toLocaleString("en")} <${Chip} status=${status} /></a> `)}</p>
+      ${document.getElementById(`history-${name}`) && html`<p><a href="#history-${name}">History of ${name}</a></p>`}
       <div class="columns"><div>
         <${Causes} title="Unexpected differences" causes=${causes.filter((one) => one.status !== "known")} surface=${name} none="None." />
         <${Causes} title="Known deviations" causes=${causes.filter((one) => one.status === "known")} surface=${name} none="None." />
