@@ -76,6 +76,16 @@ def test_paper_is_light_and_has_no_controls(printed, file, place):
     assert page.locator("h1").locator("visible=true").count() == 1
 
 
+def test_paper_is_light_if_the_reader_chose_dark_colours(opened):
+    page = opened()
+    for label in ("as the system", "light"):
+        page.get_by_role("button", name=f"Colours: {label}").click()
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) == "rgb(20, 23, 27)"
+    page.emulate_media(media="print")
+    assert page.evaluate(background) == "rgb(255, 255, 255)"
+
+
 def test_drawing_and_numbers_are_printed(printed, file):
     page = printed(file, f"{CASE}?surface=beta.keras.layers")
     assert page.locator(".slice svg").is_visible()
