@@ -30,6 +30,12 @@ window.Report.withData(() => {
     return pageOf(link.hash) === page && (link.hash === "#matrix") === (idIn(location.hash) === "matrix");
   }
 
+  // Scroll the navigation of a narrow screen so that the current page is visible.
+  function showInNavigation(link) {
+    const nav = link.parentElement;
+    nav.scrollLeft = link.offsetLeft - nav.offsetLeft - (nav.clientWidth - link.offsetWidth) / 2;
+  }
+
   // Scroll a new view to the top and focus its heading. A changed filter does not change the scroll position.
   // `hash` belongs to the rendered view. location.hash may have changed before this effect runs.
   function useNavigation(hash, route, page) {
@@ -63,8 +69,11 @@ window.Report.withData(() => {
     turnTo(page);
     useNavigation(hash, route, page);
     for (const link of document.querySelectorAll(".bar-top nav a")) {
-      if (isCurrent(link, route, page)) link.setAttribute("aria-current", "page");
-      else link.removeAttribute("aria-current");
+      if (!isCurrent(link, route, page)) link.removeAttribute("aria-current");
+      else {
+        link.setAttribute("aria-current", "page");
+        showInNavigation(link);
+      }
     }
     return route && html`<${View} route=${route} />`;
   }
