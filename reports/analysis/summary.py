@@ -276,6 +276,8 @@ def list_text(names: Sequence[str], longest: int | None = None) -> str:
 
 def escape_control_characters(text: str) -> str:
     """Escape control and formatting characters, which a terminal would interpret."""
+    if text.isprintable():
+        return text
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 from msgspec.json import Decoder
 from msgspec.structs import replace
@@ -170,8 +170,7 @@ def read_header(path: Path) -> Header:
     return checks.header
 
 
-@dataclass(frozen=True)
-class RecordLine:
+class RecordLine(NamedTuple):
     """A record and its line. offset, length: of the line in the file, in bytes, without the newline."""
 
     record: AnyRecord

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -253,5 +254,9 @@ def _read_script(path: str) -> Markup:
     lines = _read_asset(path).splitlines()
     code = "\n".join(line for line in lines if not line.startswith("//# sourceMappingURL"))
     # Invisible characters occur only in string literals, where the escape sequence has the same meaning.
-    escaped = "".join(f"\\u{ord(sign):04x}" if category(sign) == "Cf" else sign for sign in code)
-    return Markup(escaped)  # noqa: S704  # our own file
+    return Markup(re.sub(r"[^\x00-\x7f]", _escape_if_invisible, code))  # noqa: S704  # our own file
+
+
+def _escape_if_invisible(found: re.Match[str]) -> str:
+    sign = found.group()
+    return f"\\u{ord(sign):04x}" if category(sign) == "Cf" else sign
