@@ -44,6 +44,7 @@ MAX_GROUPS = 200  # per page; the list contains all results
 MAX_FACTS = 6  # circumstances that differ between two runs of a history
 MAX_MOVED_CASES = 3  # for each change of status in a history
 MAX_CHANGES = 50  # per group; `conformance diff` lists all
+MAX_UNFOLDED_CHANGES = 10  # per group; the others are folded
 MAX_OVERVIEW_CHANGES = 12  # groups of changes in the overview
 MAX_PRINTED_SURFACES = 10  # columns of a printed table of counts; wider tables are printed as lines
 MAX_RANKED_NARROW = 4  # surfaces in the ranking on a narrow screen, before the others are shown
@@ -105,6 +106,7 @@ def render_html(
         max_facts=MAX_FACTS,
         max_moves=MAX_MOVED_CASES,
         max_changes=MAX_CHANGES,
+        max_unfolded=MAX_UNFOLDED_CHANGES,
         max_ranked=MAX_RANKED_NARROW,
         max_answer_colours=MAX_ANSWER_COLOURS,
         max_overview_changes=MAX_OVERVIEW_CHANGES,
