@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from reports.analysis.past_runs import SurfaceHistory, SurfaceRun
-from reports.analysis.summary import count_text
+from reports.analysis.summary import count_text, escape_control_characters
 
 COLUMN_WIDTH = 14  # pixels, with the gap after it
 GAP = 3
@@ -22,7 +22,7 @@ def history_chart(history: SurfaceHistory) -> Markup:
     columns = [_column(number, run, largest) for number, run in enumerate(history.runs)]
     width, height = COLUMN_WIDTH * len(columns), CHART_HEIGHT + MARK_HEIGHT
     return Markup('<svg role="img" aria-label="{}" width="{}" height="{}" viewBox="0 0 {} {}">{}</svg>').format(
-        chart_label(history), width, height, width, height, Markup("").join(columns)
+        escape_control_characters(chart_label(history)), width, height, width, height, Markup("").join(columns)
     )
 
 
@@ -39,7 +39,7 @@ def _column(number: int, run: SurfaceRun, largest: int) -> Markup:
     """Return the parts of one column: known deviations at the bottom, unexpected results on top of them."""
     parts = Markup("").join(_rectangles(number * COLUMN_WIDTH, run, largest))
     title = f"{run.started}, {run.version or ''}: {run.unexpected} unexpected, {run.known} known"
-    return Markup("<g><title>{}</title>{}</g>").format(title, parts)
+    return Markup("<g><title>{}</title>{}</g>").format(escape_control_characters(title), parts)
 
 
 def _rectangles(left: int, run: SurfaceRun, largest: int) -> Iterator[Markup]:

@@ -41,6 +41,12 @@ def test_other_circumstances_are_marked():
     assert history_chart(SurfaceHistory("a", (run(0, 0), run(0, 0, FACT)))).count("<path") == 1
 
 
+def test_control_characters_are_escaped():
+    chart = history_chart(SurfaceHistory("a\x1b", (run(0, 3), run(2, 3, started="\u202e"))))
+    assert "\\x1b" in chart
+    assert not {"\x1b", "\u202e"} & {*chart}
+
+
 def test_label_has_the_first_and_the_last_numbers_and_texts_are_escaped():
     history = SurfaceHistory("<a>", (run(0, 3), run(2, 3, started='"<b>')))
     assert chart_label(history) == "<a>, 2 runs: unexpected results 0 → 2, known deviations 3 → 3"
