@@ -23,8 +23,7 @@ window.Report.withData(() => {
   function Answers({ surface }) {
     const answers = data.conventions.filter((one) => one.surface === surface);
     if (answers.length === 0) return null;
-    return html`<section><h2 id="answers-title">Conventions</h2>
-      <p><a href=${pairLink([surface])}>Points on which ${surface} differs from another surface</a></p><div class="scroll" tabindex="0" role="group" aria-labelledby="answers-title"><table>
+    return html`<section><h2 id="answers-title">Conventions</h2><div class="scroll" tabindex="0" role="group" aria-labelledby="answers-title"><table>
       <thead><tr><th scope="col">convention</th><th scope="col">observed</th><th scope="col">declared</th><th scope="col">document</th></tr></thead>
       <tbody>${answers.map((one) => html`<tr key=${one.question}><th scope="row"><a href=${caseLink(one.case, surface)}>${breakable(one.question)}</a><span class="about">${one.about}</span></th>
         <td>${one.observed ?? html`<span class="muted">not observed</span>`}</td>
@@ -61,7 +60,8 @@ window.Report.withData(() => {
       <p class="path"><a href="#overview">Overview</a> › ${backend.name} ${backend.version || ""}</p>
       <h1 tabindex="-1">${breakable(name)}</h1>
       <p class="legend">${data.statuses.filter((status) => counts.has(status)).map((status) => html`<a href=${resultsLink({ surface: name, status: status.name })}>${counts.get(status).toLocaleString("en")} <${Chip} status=${status} /></a> `)}</p>
-      ${document.getElementById(`history-${name}`) && html`<p><a href="#history-${name}">History of ${name}</a></p>`}
+      <p class="tags">${data.conventions.some((one) => one.surface === name) && surfaces.length > 1 && html`<a href=${pairLink([name])}>Points on which it differs from another surface</a>`}
+        ${document.getElementById(`history-${name}`) && html`<a href="#history-${name}">Past runs</a>`}</p>
       <div class="columns"><div>
         <${Causes} title="Unexpected differences" causes=${causes.filter((one) => one.status !== "known")} surface=${name} none="None." />
         <${Causes} title="Known deviations" causes=${causes.filter((one) => one.status === "known")} surface=${name} none="None." />
