@@ -18,6 +18,7 @@ from conformance.adapters.api import (
     LayerCall,
     LayerSignature,
     PlainName,
+    UnknownModule,
     UnreadableLayer,
     parse_layer_call,
 )
@@ -26,6 +27,14 @@ from conformance.translation.ad_hoc_case import CaseRequest, size_text
 
 MAX_QUOTED_ARGUMENT_LENGTH = 60
 """Number of characters of a text that error messages quote."""
+
+
+class UnknownLayer(UnreadableLayer):
+    """A call whose name is not in the table of a dialect. known: the names in the table."""
+
+    def __init__(self, name: str, known: Mapping[str, object]) -> None:
+        super().__init__(f"{name!r} is not a known layer{_suggestion(name, known)}")
+        self.name, self.known = name, known
 
 
 @dataclass(frozen=True)
@@ -44,26 +53,61 @@ class ParsedLayer:
 def parse_layer(
     text: str, dialect: Dialect, shape: tuple[int, ...] | None = None, kernel: tuple[int, ...] | None = None
 ) -> ParsedLayer:
-    """Return the parsed layer. Raises ConformanceError, on one line, with the column if it is known.
+    """Return the layer of a surface. See `parse_framework_layer`."""
+    return parse_framework_layer(text, [dialect], shape, kernel)
 
-    shape: of the input, (n, c, *spatial); kernel: shape of the weights in the layout of the catalogue. Both may be
-    None, unless a parameter of the layer depends on the shape; then the error message asks for the shape.
+
+def parse_framework_layer(
+    text: str,
+    dialects: Sequence[Dialect],
+    shape: tuple[int, ...] | None = None,
+    kernel: tuple[int, ...] | None = None,
+) -> ParsedLayer:
+    """Return the layer, read in the first dialect that can. Raises ConformanceError with the column if it is known.
+
+    dialects: those of the framework's surfaces, at least one; shape: of the input, (n, c, *spatial); kernel: shape of
+    the weights in the layout of the catalogue. Both may be None, unless a parameter of the layer depends on the shape;
+    then the error message asks for the shape.
     """
     shown = text if len(text) <= MAX_QUOTED_ARGUMENT_LENGTH else f"{text[:MAX_QUOTED_ARGUMENT_LENGTH]}…"
-    try:
-        call = parse_layer_call(text, dialect.syntax)
-        # A table can list a name with its module, such as an older opset with another signature.
-        if f"{call.module}.{call.name}" in dialect.layers_by_name:
-            call = replace(call, name=f"{call.module}.{call.name}")
-        if call.name not in dialect.layers_by_name:
-            raise UnreadableLayer(f"{call.name!r} is not a known layer{_suggestion(call.name, dialect.layers_by_name)}")
-        return _match_layer(call, dialect, shape, kernel)
-    except UnreadableLayer as error:
-        raise ConformanceError(f"{' '.join(shown.split())!r}: {error}") from None
+    failures = []
+    for dialect in dialects:
+        try:
+            return _parse_in_dialect(text, dialect, shape, kernel)
+        except UnreadableLayer as error:
+            failures.append(error)
+    raise ConformanceError(f"{' '.join(shown.split())!r}: {_combined_message(failures)}")
+
+
+def _parse_in_dialect(
+    text: str, dialect: Dialect, shape: tuple[int, ...] | None, kernel: tuple[int, ...] | None
+) -> ParsedLayer:
+    call = parse_layer_call(text, dialect.syntax)
+    # A table can list a name with its module, such as an older opset with another signature.
+    if f"{call.module}.{call.name}" in dialect.layers_by_name:
+        call = replace(call, name=f"{call.module}.{call.name}")
+    if call.name not in dialect.layers_by_name:
+        raise UnknownLayer(call.name, dialect.layers_by_name)
+    return _match_layer(call, dialect, shape, kernel)
+
+
+def _combined_message(failures: Sequence[UnreadableLayer]) -> str:
+    """Return the reason of the dialect that recognised most of the call: its name, or else its module."""
+    unknown_modules = [error for error in failures if isinstance(error, UnknownModule)]
+    unknown_layers = [error for error in failures if isinstance(error, UnknownLayer)]
+    for error in failures:
+        if error not in unknown_modules and error not in unknown_layers:
+            return str(error)
+    if unknown_layers:
+        names = dict.fromkeys(name for error in unknown_layers for name in error.known)
+        return str(UnknownLayer(unknown_layers[0].name, names))
+    modules = dict.fromkeys(module for error in unknown_modules for module in error.modules)
+    return str(UnknownModule(unknown_modules[0].column, unknown_modules[0].prefix, modules))
 
 
 def _suggestion(name: str, known: Mapping[str, object]) -> str:
-    near = difflib.get_close_matches(name, known, 1)
+    # A wrong case is the most frequent error, so such a name comes first.
+    near = [one for one in known if one.lower() == name.lower()] or difflib.get_close_matches(name, known, 1)
     return f", did you mean {near[0]!r}?" if near else ""
 
 

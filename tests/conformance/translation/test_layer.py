@@ -2,6 +2,7 @@
 
 import ast
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ from conformance.cases.case import Value
 from conformance.cases.operators import OPERATORS
 from conformance.cases.steps import case_step
 from conformance.catalogue import describe
-from conformance.translation.layer import ParsedLayer, layer_notes, parse_layer
+from conformance.translation.layer import ParsedLayer, layer_notes, parse_framework_layer, parse_layer
 from conformance.translation.lowering import translate
 from tests.support.catalogue_parts import cases_of_part
 
@@ -347,3 +348,34 @@ def test_parser_is_independent_of_frameworks():
     assert parse_layer("mine.Pool1(4)", dialect).request.operator == "max_pool"
     with pytest.raises(ConformanceError, match="step=3: only 2 can be translated"):
         parse_layer("Pool1(4, step=3)", dialect)
+
+
+TORCH = [DIALECTS["torch.nn"], DIALECTS["torch.nn.functional"]]
+
+
+@pytest.mark.parametrize("text", ["nn.MaxPool2d(2)", "F.max_pool2d(x, 2)", "torch.nn.functional.max_pool2d(x, 2)"])
+def test_layer_and_function_of_a_framework_are_read_by_its_dialects(text):
+    found = parse_framework_layer(text, TORCH)
+    assert (found.request.operator, found.request.parameters["window"]) == ("max_pool", 2)
+
+
+def test_same_name_in_two_modules_is_read_by_its_module():
+    flax = [DIALECTS["flax.linen"], DIALECTS["flax.nnx"]]
+    linen = parse_framework_layer("nn.Conv(8, (3, 3), padding='VALID')", flax).request
+    nnx = parse_framework_layer("nnx.Conv(4, 8, (3, 3), padding='VALID', rngs=rngs)", flax).request
+    assert (linen.out_channels, nnx.channels, nnx.out_channels) == (8, 4, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("tf.nn.max_pool(x, 2)", "its modules are nn, torch.nn, F, functional, nn.functional, torch.nn.functional"),
+        ("F.max_poll2d(x, 2)", "'max_poll2d' is not a known layer, did you mean 'max_pool2d'?"),
+        ("nn.maxpool2d(2)", "'maxpool2d' is not a known layer, did you mean 'MaxPool2d'?"),
+        ("F.max_pool2d(x, 2, size=3)", "max_pool2d has no argument 'size'"),
+        ("nn.MaxPool2d(2", "column 13: not Python"),
+    ],
+)
+def test_error_is_that_of_the_dialect_that_recognises_most(text, says):
+    with pytest.raises(ConformanceError, match=re.escape(says)):
+        parse_framework_layer(text, TORCH)
