@@ -22,7 +22,7 @@ from conformance.adapters.api import (
     UnreadableLayer,
     parse_layer_call,
 )
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, Geometry, PaddingWord
 from conformance.translation.ad_hoc_case import CaseRequest, size_text
 
 MAX_QUOTED_ARGUMENT_LENGTH = 60
@@ -174,10 +174,25 @@ def _read_arguments(layer: LayerSignature, call: BoundCall) -> ParsedLayer:
         found |= {name: value} if value is not None else {}
     if layer.adjust:
         found |= layer.adjust(call, found)
+    _check_same_padding(layer, call, found)
     found |= _select_result(layer, call, str(found.get("operator", layer.operator)))
     omitted = [name for name, reading in layer.readings.items() if reading.argument not in call.given_names]
     note = layer.note(call) if callable(layer.note) else layer.note
     return ParsedLayer(_make_request(layer.operator, found, call), tuple(omitted), (note,) if note else ())
+
+
+def _check_same_padding(layer: LayerSignature, call: BoundCall, found: Mapping[str, Any]) -> None:
+    """Raise UnreadableLayer if the padding is computed from the size of the input, and this is not specified.
+
+    With stride 1, `same` adds the extent of the dilated window without one cell. That of a transposed convolution is
+    computed from window and stride.
+    """
+    is_same = found.get("padding") in {PaddingWord.SAME_UPPER.value, PaddingWord.SAME_LOWER.value}
+    operator = OPERATORS[found.get("operator", layer.operator)]
+    stride = found.get("stride", operator.defaults.get("stride")) or found.get("window")
+    steps = stride if isinstance(stride, tuple) else (stride,)
+    if is_same and operator.geometry is not Geometry.TRANSPOSED and any(step != 1 for step in steps):
+        call.input_extents("the padding")
 
 
 def _select_result(layer: LayerSignature, call: BoundCall, operator: str) -> Mapping[str, Any]:

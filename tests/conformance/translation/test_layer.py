@@ -379,3 +379,34 @@ def test_same_name_in_two_modules_is_read_by_its_module():
 def test_error_is_that_of_the_dialect_that_recognises_most(text, says):
     with pytest.raises(ConformanceError, match=re.escape(says)):
         parse_framework_layer(text, TORCH)
+
+
+@pytest.mark.parametrize(
+    ("surface", "text", "padding"),
+    [
+        ("flax.linen", "nn.Conv(4, (3, 2))", ((1, 1), (0, 1))),
+        ("flax.linen", "nn.Conv(4, (3, 2), kernel_dilation=2)", ((2, 2), (1, 1))),
+        ("torch.nn", 'nn.Conv2d(3, 8, 3, padding="same")', ((1, 1), (1, 1))),
+        ("tf.keras.layers", 'layers.MaxPool2D(2, 1, "same")', ((0, 1), (0, 1))),
+        ("tf.nn", 'tf.nn.max_pool2d(x, 3, 1, "SAME")', ((1, 1), (1, 1))),
+        ("onnxruntime", 'helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 3], auto_pad="SAME_LOWER")',
+         ((1, 0), (1, 1))),
+        ("tf.keras.layers", 'layers.Conv2DTranspose(4, 3, strides=2, padding="same")', ((0, 1), (0, 1))),
+    ],
+)  # fmt: skip
+def test_same_padding_with_stride_1_needs_no_shape(surface, text, padding):
+    requests = [parse_layer(text, DIALECTS[surface], shape).request for shape in (None, (1, 3, 9, 12))]
+    assert [request.case().parameters["padding"] for request in requests] == [padding, padding]
+
+
+@pytest.mark.parametrize(
+    ("surface", "text"),
+    [
+        ("flax.linen", "nn.Conv(4, (3, 2), strides=(1, 2))"),
+        ("tf.keras.layers", 'layers.AveragePooling2D(2, padding="same")'),
+        ("onnxruntime", 'helper.make_node("Conv", ["x", "w"], ["y"], strides=[2, 2], auto_pad="SAME_UPPER")'),
+    ],
+)
+def test_same_padding_with_a_larger_stride_needs_a_shape(surface, text):
+    with pytest.raises(ConformanceError, match="the padding depends on the size of the input: add --shape"):
+        parse_layer(text, DIALECTS[surface])
