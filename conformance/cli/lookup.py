@@ -14,20 +14,27 @@ from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import describe, loading
 from conformance.catalogue.describe import BackendSurface
+from conformance.catalogue.sweep_rows import row_id_prefix
 from reports.results.vocabulary import Level
 
 
-def find_case(paths: Sequence[Path], name: str, *, operators: bool = False) -> Case:
-    """Return the case with an id. Raises ConformanceError if there is none.
-
-    operators: suggest names of operators too, for commands that accept either.
-    """
+def find_case(paths: Sequence[Path], name: str) -> Case:
+    """Return the case with an id. Raises ConformanceError if there is none."""
+    if name in OPERATORS:
+        raise ConformanceError(
+            f"{name} is an operator, not a case (conformance list --operator {name} lists its cases)"
+        )
+    # Every id begins with the name of an operator, so the suite's catalogue, which is large, is not read for others.
+    operator = name.partition("/")[0]
+    if operator not in OPERATORS and not paths:
+        meant = nearest_name_hint(operator, OPERATORS)
+        raise ConformanceError(f"{name!r}: no such case or operator{meant or LIST_ALL_HINT}")
     found = loading.load_catalogue(paths)
-    if name not in found.by_id and found.unloaded_sweeps:
-        # Exhaustive sweeps are expanded only on demand; load those that can contain this id.
+    if name not in found.by_id and name.startswith(tuple(map(row_id_prefix, found.unloaded_sweeps))):
+        # Exhaustive sweeps are expanded only on demand; load the one that can contain this id.
         found = loading.load_catalogue(paths, level=Level.EXHAUSTIVE, globs=[name])
     if name not in found.by_id:
-        meant = nearest_name_hint(name, [*(OPERATORS if operators else ()), *found.by_id])
+        meant = nearest_name_hint(name, found.by_id)
         raise ConformanceError(f"case {name!r}: not in the catalogue{meant or LIST_ALL_HINT}")
     return found.by_id[name]
 

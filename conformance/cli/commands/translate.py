@@ -147,7 +147,7 @@ def _translation_request(
         return _operator_request(what, options)
     if "(" in what:
         raise ConformanceError(f"{what[:60]!r}: a layer needs --from, one of {', '.join(dialect_frameworks())}")
-    case = find_case(paths, what, operators=True)
+    case = find_case(paths, what)
     if options:
         option = next(iter(options)).replace("_", "-")
         raise ConformanceError(f"--{option}: only for an operator; {what} is a case and specifies its parameters")

@@ -23,6 +23,21 @@ def test_case_of_an_exhaustive_sweep_is_found_although_it_is_not_loaded_by_defau
         lookup.find_case((), "max_pool/book-1")
 
 
+@pytest.mark.parametrize("name", ["nosuch", "nosuch/a", "max_pool", ""])
+def test_name_that_no_case_can_have_is_an_error_without_reading_the_catalogue(monkeypatch, name):
+    monkeypatch.setattr(lookup.loading, "load_catalogue", None)
+    with pytest.raises(ConformanceError):
+        lookup.find_case((), name)
+
+
+def test_id_outside_exhaustive_sweeps_does_not_expand_them(monkeypatch, catalogue):
+    levels = []
+    monkeypatch.setattr(lookup.loading, "load_catalogue", lambda *_, level="", **__: levels.append(level) or catalogue)
+    with pytest.raises(ConformanceError, match="case 'max_pool/nosuch': not in the catalogue"):
+        lookup.find_case((), "max_pool/nosuch")
+    assert levels == [""]
+
+
 def test_surface_has_its_backend():
     backend, surface = lookup.find_surface("numpy.loops")
     assert (backend.name, surface.name) == ("numpy", "numpy.loops")

@@ -98,7 +98,12 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("max_pol --window 3", "case 'max_pol': not in the catalogue, did you mean 'max_pool'?"),
+        ("max_pol --window 3", "'max_pol': no such case or operator, did you mean 'max_pool'?"),
+        ("max_pol/a", "'max_pol/a': no such case or operator, did you mean 'max_pool'?"),
+        (
+            "max_pool --window 99999999999",
+            "--window: 99999999999 is not a whole number, or one for each spatial axis, at",
+        ),
         ("max_pool/book-loop", "case 'max_pool/book-loop': not in the catalogue, did you mean 'max_pool/book-loops'?"),
         ("max_pool/book-loops --window 3", "--window: only for an operator"),
         ("max_pool", "max_pool needs --window"),
