@@ -13,7 +13,7 @@ from conformance.translation.ad_hoc_case import size_text
 from conformance.translation.side_by_side import Translation, program_with_setup
 
 TRANSLATION_TEXT_WIDTH = 110
-"""Width of the terminal output in characters."""
+"""Maximum width of comments on a terminal, in characters."""
 TRANSLATIONS_FORMAT = 1
 """Version of the JSON format."""
 
@@ -42,16 +42,18 @@ def _parameter_text(name: str, value: Any) -> str:
     return f"{name.replace('_', ' ')} {size_text(value)}"
 
 
-def text_lines(translated: TranslatedCase, translations: Sequence[Translation]) -> Iterator[str]:
-    """Yield the lines for a terminal: one program after the other, with remarks as comments."""
-    yield from _comment_lines(translated.heading, "")
-    yield from (line for note in translated.notes for line in _comment_lines(note, ""))
+def text_lines(
+    translated: TranslatedCase, translations: Sequence[Translation], width: int = TRANSLATION_TEXT_WIDTH
+) -> Iterator[str]:
+    """Yield the lines for a terminal: one program after the other, with remarks as comments, wrapped at `width`."""
+    yield from _comment_lines(translated.heading, "", width)
+    yield from (line for note in translated.notes for line in _comment_lines(note, "", width))
     for group in _groups(translations):
         yield ""
         if group[0].program is None:
             yield f"# {group[0].surface.name}: unsupported: {group[0].reason_text}"
         else:
-            yield from _program_lines(group, group[0].program, translated.case)
+            yield from _program_lines(group, group[0].program, translated.case, width)
 
 
 def _groups(translations: Sequence[Translation]) -> Iterable[Sequence[Translation]]:
@@ -63,15 +65,15 @@ def _groups(translations: Sequence[Translation]) -> Iterable[Sequence[Translatio
     return groups.values()
 
 
-def _program_lines(group: Sequence[Translation], program: Program, case: Case) -> Iterator[str]:
+def _program_lines(group: Sequence[Translation], program: Program, case: Case, width: int) -> Iterator[str]:
     shapes = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.inputs.items())
     yield f"# {_names(group)}: {program.how}, for {shapes}"
     for mark, lines_of in REMARK_KINDS:
         for line in _shared_lines(group, lines_of):
-            yield from _comment_lines(f"{mark}{line}", "  ")
+            yield from _comment_lines(f"{mark}{line}", "  ", width)
     setups = {program_with_setup(one.backend, program) for one in group}
     if len(setups) > 1:
-        yield from _comment_lines(f"- the lines before the program are for {group[0].surface.name}", "  ")
+        yield from _comment_lines(f"- the lines before the program are for {group[0].surface.name}", "  ", width)
     yield program_with_setup(group[0].backend, program).rstrip("\n")
 
 
@@ -97,11 +99,11 @@ def _names(group: Sequence[Translation]) -> str:
     return ", ".join(one.surface.name for one in group)
 
 
-def _comment_lines(text: str, indent: str) -> list[str]:
+def _comment_lines(text: str, indent: str, width: int) -> list[str]:
     first, rest = f"# {indent}", f"# {indent}{'  ' * bool(indent)}"
     return textwrap.wrap(
         text,
-        TRANSLATION_TEXT_WIDTH,
+        width,
         initial_indent=first,
         subsequent_indent=rest,
         break_long_words=False,

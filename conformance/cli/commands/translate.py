@@ -16,6 +16,7 @@ from conformance.cases.case import Case
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, PARAMETERS
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import loading
+from conformance.cli.console import line_width
 from conformance.cli.lookup import dialect_frameworks, find_case, find_dialects, find_surfaces
 from conformance.cli.markdown_pages import translation_page
 from conformance.cli.options import CASES_OPTION
@@ -135,7 +136,7 @@ def translate_command(
     elif output_format == "markdown":
         click.echo(translation_page(about, found), nl=False)
     else:
-        click.echo("\n".join(text.text_lines(about, found)))
+        click.echo("\n".join(text.text_lines(about, found, line_width(text.TRANSLATION_TEXT_WIDTH))))
 
 
 def _translation_request(
