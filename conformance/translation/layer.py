@@ -7,6 +7,7 @@ must be numbers, strings, lists of these, or names. The tables are DIALECTS in `
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,11 +30,22 @@ MAX_QUOTED_ARGUMENT_LENGTH = 60
 """Number of characters of a text that error messages quote."""
 
 
+OTHER_LAYERS = re.compile(
+    r"(sync)?(batch|group|instance|layer|rms)norm(alization)?|activation|(leaky|p)?relu|elu|gelu|silu|sigmoid|tanh"
+    r"|(log)?softmax|dense|linear|einsum|matmul|dropout|embed(ding)?|flatten|identity|reshape|sequential|lstm"
+    r"|multiheadattention|interpolate|resize|upsampl(e|ing)\w*"
+)
+"""Layers of models that are not window operators: names in lower case, without underscores and number of axes."""
+NOT_A_WINDOW_OPERATOR = "is not a window operator: pooling, padding and convolution are translated"
+
+
 class UnknownLayer(UnreadableLayer):
     """A call whose name is not in the table of a dialect. known: the names in the table."""
 
     def __init__(self, name: str, known: Mapping[str, object]) -> None:
-        super().__init__(f"{name!r} is not a known layer{_suggestion(name, known)}")
+        is_other = OTHER_LAYERS.fullmatch(re.sub(r"_|[123][dD]$", "", name).lower())
+        problem = NOT_A_WINDOW_OPERATOR if is_other else f"is not a known layer{_suggestion(name, known)}"
+        super().__init__(f"{name!r} {problem}")
         self.name, self.known = name, known
 
 

@@ -410,3 +410,17 @@ def test_same_padding_with_stride_1_needs_no_shape(surface, text, padding):
 def test_same_padding_with_a_larger_stride_needs_a_shape(surface, text):
     with pytest.raises(ConformanceError, match="the padding depends on the size of the input: add --shape"):
         parse_layer(text, DIALECTS[surface])
+
+
+@pytest.mark.parametrize(
+    ("surface", "text"),
+    [
+        ("torch.nn", "nn.BatchNorm2d(64)"),
+        ("torch.nn", "nn.Linear(3, 4)"),
+        ("torch.nn.functional", "F.layer_norm(x, (3,))"),
+        ("tf.keras.layers", "layers.UpSampling2D(2)"),
+    ],
+)
+def test_layer_without_windows_is_named_as_such(surface, text):
+    with pytest.raises(ConformanceError, match="is not a window operator: pooling, padding and convolution are transl"):
+        parse_layer(text, DIALECTS[surface])
