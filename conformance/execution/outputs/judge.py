@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from msgspec.structs import replace
+import numpy as np
 
-from conformance import ConformanceError
+from conformance import ConformanceError, __version__
 from conformance.adapters import registry
-from conformance.adapters.api import Backend, Program, Surface, Unsupported, without_label
+from conformance.adapters.api import NATIVE, Program, Surface, Unsupported, without_label
 from conformance.adapters.api.declarations import read_declarations
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.outputs.reader import Output
-from conformance.execution.records import case_record_line, environment_record
+from conformance.execution.records import case_record_line
 from conformance.execution.results_file import ResultsFile
 from conformance.execution.task import ComputeExpected, Task, TaskJudge
 from conformance.judging.ledger import Ledger
@@ -106,10 +106,16 @@ def judge_outputs(
 
 def _environment(runtime: Runtime) -> Environment:
     """Return the environment of the outputs. Of the machine that computed them, nothing is known."""
-    name = without_label(runtime.name)
-    backend = Backend(runtime.name, packages=(name,), setup="", reset="", surfaces=(runtime.surface,))
-    worker = {"python": "", "packages": {name: runtime.version or "unknown"}, "cpu": (), "device": {}}
-    return replace(environment_record(backend, backend.surfaces, worker), platform="", threads=0)
+    name = runtime.surface.name
+    return Environment(
+        python="",
+        platform="",
+        suite={"nn-conformance": __version__, "numpy": np.__version__},
+        packages={name: runtime.version or "unknown"},
+        instructions=NATIVE,
+        setup={name: ""},
+        threads=0,
+    )
 
 
 def _header(runtime: Runtime, catalogue: Catalogue, ledger: Ledger, environment: Environment) -> Header:
