@@ -38,7 +38,8 @@ def run(tmp_path, known, *cases):
     return str(tmp_path / "file.yaml"), str(path)
 
 
-def test_no_line_is_wider_than_a_terminal_and_every_question_is_there(capsys, catalogue):
+def test_no_line_is_wider_than_a_terminal_and_every_question_is_there(capsys, catalogue, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     lines = said(capsys).splitlines()
     assert max(map(len, lines)) <= 80
     names = {case.convention_id.partition("/")[2] for case in catalogue.cases if case.convention_id}
