@@ -25,7 +25,6 @@ from reports.results import (
     Report,
     ResultRecord,
     Status,
-    without_label,
 )
 
 MAX_NAMED_SURFACES = 2  # in a title; more are counted
@@ -79,8 +78,7 @@ class CauseText:
     @property
     def command(self) -> str:
         """The command that reproduces the smallest case."""
-        example = self.group.example
-        return f"conformance repro {example.case} --surface {without_label(example.surface)}"
+        return " ".join(self.group.example.command)
 
 
 class CauseWriter:

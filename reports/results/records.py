@@ -214,6 +214,13 @@ class ResultRecord(Record, frozen=True, kw_only=True, tag="result"):
         if isinstance(self.budget_used, str):
             force_setattr(self, "budget_used", measure(self.budget_used))
 
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command that reproduces the result; if the suite has no program for it, the one that shows its case."""
+        if self.program is None:
+            return ("conformance", "show", self.case)
+        return ("conformance", "repro", self.case, "--surface", without_label(self.surface))
+
     def json_values(self) -> dict[str, Any]:
         """Return the JSON object. `issue` belongs to a reason."""
         values = super().json_values()

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from reports.analysis import summary
 from reports.analysis.deviation import failure_reason
 from reports.analysis.summary import STATUS_TEXTS, UNEXPECTED_STATUSES
-from reports.results import BackendRun, CaseRecord, Report, ResultRecord, Status, without_label
+from reports.results import BackendRun, CaseRecord, Report, ResultRecord, Status
 
 MAX_JUNIT_TEXT_LENGTH = 300  # characters of a `message` attribute; the text of the element is not shortened
 SKIP_TYPES = {Status.UNSUPPORTED: "pytest.skip", Status.KNOWN: "pytest.xfail"}
@@ -116,8 +116,7 @@ def _failure_lines(result: ResultRecord, case: CaseRecord, backend: BackendRun) 
     program = backend.programs.get(result.program or "")
     if program is not None:
         yield from ("", f"the program ({program.how}):", "", *_xml_text(program.text))
-    command = shlex.join(["conformance", "repro", result.case, "--surface", without_label(result.surface)])
-    yield from ("", f"to reproduce: {summary.escape_control_characters(command)}")
+    yield from ("", f"to reproduce: {summary.escape_control_characters(shlex.join(result.command))}")
 
 
 def _xml_text(text: str) -> list[str]:

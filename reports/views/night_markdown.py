@@ -10,7 +10,7 @@ from reports.analysis.comparison_text import change_text
 from reports.analysis.likely_cause import CAUSE_KINDS, LikelyCause
 from reports.analysis.night import Announcement, NightComparison
 from reports.analysis.summary import count_text
-from reports.results import BackendRun, FindingRecord, without_label
+from reports.results import BackendRun, FindingRecord
 from reports.views.exploration_markdown import finding_parts, package_versions_text, result_lines, script_lines
 from reports.views.markdown_layout import PageSection, code_span, escape_markdown, fit_sections, table_section
 
@@ -53,7 +53,7 @@ def _difference_lines(announcement: Announcement, script: ScriptWriter) -> Itera
     assert group is not None  # noqa: S101 - an announcement has a finding or a group
     example = group.example
     show = code_span(f"conformance show {example.case}")
-    repro = code_span(f"conformance repro {example.case} --surface {without_label(example.surface)}")
+    repro = code_span(" ".join(example.command))
     yield [escape_markdown(f"{announcement.statement} {announcement.detail}".rstrip()), ""]
     yield [f"The smallest case. {show} prints its definition, {repro} prints a script:", ""]
     yield list(result_lines(announcement.backend.cases[example.case], [example]))

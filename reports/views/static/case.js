@@ -112,8 +112,8 @@ window.Report.withData(() => {
         ? html`<p class="muted">There is no program for this case on this surface.</p>`
         : html`<p class="muted">${HOW[result.how] || result.how || ""}</p><${Code} text=${result.program} copied=${runnable(setup, result.program)} label="the program" />`}
       ${setup && html`<details><summary>Setup code</summary><${Code} text=${setup} label="the setup code" /></details>`}
-      <h3>Reproduce</h3>
-      <${Code} text=${`conformance repro ${result.case.id} --surface ${result.surface.name.split("@")[0]}`} label="the command" />
+      ${result.program !== undefined && html`<h3>Reproduce</h3>
+        <${Code} text=${`conformance repro ${result.case.id} --surface ${result.surface.name.split("@")[0]}`} label="the command" />`}
     </section>`;
   }
 

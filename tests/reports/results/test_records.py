@@ -104,3 +104,10 @@ def test_case_of_an_older_file_has_no_features():
 
 def test_words_of_a_record_are_members_of_their_enums():
     assert decoded(RESULT).status is Status.PASS
+
+
+def test_command_reproduces_a_result_that_has_a_program():
+    result = decoded({**RESULT, "surface": "alpha.nn@old"})
+    assert result.command == ("conformance", "repro", "max_pool/plain", "--surface", "alpha.nn")
+    # Outputs of a runtime without Python have no program.
+    assert replace(result, program=None).command == ("conformance", "show", "max_pool/plain")
