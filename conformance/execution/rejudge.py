@@ -236,7 +236,7 @@ class _Rejudge:
         environment, device = self.header.environment, self.backend.device.name
         entry = self.ledger.find_entry(case, result.surface, environment.packages, environment.cpu, device)
         verdict = OutcomeVerdict(result.verdict, result.kind)
-        status = result_status(result.outcome, verdict, entry, flaky=result.flaky)
+        status = result_status(result.outcome, verdict, entry, flaky=result.flaky, slow=result.slow)
         reason, issue = ledger_reason(status, entry)
         return replace(result, status=status, reason=reason, issue=issue)
 

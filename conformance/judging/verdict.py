@@ -24,7 +24,8 @@ class ProgramOutcome:
     """The outcome of a program on a backend.
 
     arrays: the returned arrays; message: the exception, the signal, the limit or the reason; flakiness: a description
-    of the different outcomes if the case was run several times and they varied.
+    of the different outcomes if the case was run several times and they varied; slowness: a description of the runs if
+    one of them exceeded the time limit and the others did not vary.
     """
 
     kind: Outcome
@@ -32,6 +33,7 @@ class ProgramOutcome:
     message: str = ""
     seconds: float = 0.0
     flakiness: str = ""
+    slowness: str = ""
 
 
 @dataclass(frozen=True)

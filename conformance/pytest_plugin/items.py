@@ -16,6 +16,7 @@ from conformance.execution.task import Task
 from conformance.judging.verdict import ProgramOutcome
 from conformance.pytest_plugin.prefetch import Prefetcher
 from conformance.pytest_plugin.text import failure_report, unsupported_or_known_reason
+from reports.analysis.summary import AGREEING_STATUSES
 from reports.results import Status
 
 REPORTED_FIELDS = ("status", "outcome", "verdict", "kind", "how")
@@ -84,7 +85,7 @@ class CaseItem(pytest.Item):
             pytest.skip(unsupported_or_known_reason(result))
         if result.status == Status.KNOWN:
             pytest.xfail(unsupported_or_known_reason(result))
-        if result.status != Status.PASS:
+        if result.status not in AGREEING_STATUSES:
             pytest.fail(
                 failure_report(self.prefetcher.run, self.task, outcome, result, self.parent.repro_options),
                 pytrace=False,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from reports.analysis.causes import CommonCondition, CommonConditions, SeparatingConditions
 from reports.analysis.differences import DTYPE_SUFFIX, LAST_OUTPUT, DifferenceGroup
 from reports.analysis.gravity import Gravity
-from reports.analysis.summary import list_text, predicate_text, single_line
+from reports.analysis.summary import AGREEING_STATUSES, list_text, predicate_text, single_line
 from reports.analysis.value_text import array_text, call_text, number_pair
 from reports.results import (
     CaseRecord,
@@ -136,7 +136,7 @@ class CauseWriter:
     def _working_program(self, group: DifferenceGroup) -> WorkingProgram | None:
         names = set(self._surface_names[group.backend]) - set(group.surfaces)
         for result in self._supported[group.example.case]:
-            if result.surface in names and result.status == Status.PASS and result.outcome == Outcome.RETURNED:
+            if result.surface in names and result.status in AGREEING_STATUSES and result.outcome == Outcome.RETURNED:
                 program: ProgramRecord | None = self._programs.get(result.program or "")
                 if program is not None:
                     return WorkingProgram(

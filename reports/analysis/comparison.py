@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reports.analysis.circumstances import DifferingFact, differing_facts
-from reports.analysis.summary import count_text, nothing_ran
+from reports.analysis.summary import AGREEING_STATUSES, count_text, nothing_ran
 from reports.results import BackendRun, CaseRecord, DifferenceKind, Outcome, Report, ResultRecord, Status, without_label
 from reports.results.vocabulary import Word
 
@@ -35,6 +35,7 @@ SIGNIFICANT_KINDS = frozenset(ChangeKind) - {ChangeKind.ADDED}
 """Kinds of changes of results that existed before. New results never make a comparison fail."""
 STATUS_SEVERITIES = {
     Status.PASS: 0,
+    Status.SLOW: 0,  # the result agrees; only the machine was busy
     Status.STALE: 0,  # the result agrees; only the ledger is out of date
     Status.KNOWN: 1,
     Status.UNSUPPORTED: 2,
@@ -240,14 +241,18 @@ def _result_changes(
     if _call_identity(cases[0]) != _call_identity(cases[1]):
         yield ChangeKind.REDEFINED, *statuses
         return
-    if before.status != after.status:
+    is_same = _judgement(before.status) == _judgement(after.status)
+    if not is_same:
         yield ChangeKind.STATUS, *statuses
     if answers[0] != answers[1]:
         yield ChangeKind.ANSWER, *answers
-    elif (
-        before.status == after.status and _behaviour(before) != _behaviour(after) and _has_stable_output(before, after)
-    ):
+    elif is_same and _behaviour(before) != _behaviour(after) and _has_stable_output(before, after):
         yield ChangeKind.VALUE, *statuses
+
+
+def _judgement(status: Status) -> Status:
+    """Return the status without the time of the run: a slow result agrees like any other."""
+    return Status.PASS if status in AGREEING_STATUSES else status
 
 
 def _call_identity(case: CaseRecord) -> tuple[object, ...]:

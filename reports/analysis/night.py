@@ -13,7 +13,7 @@ from reports.analysis.comparison import ChangeKind, ReportDifference, ResultChan
 from reports.analysis.differences import DifferenceGroup, difference_groups
 from reports.analysis.history import History, ReportedFinding, WrongResult, group_same, short_digest
 from reports.analysis.likely_cause import LikelyCause, likely_cause
-from reports.analysis.summary import UNEXPECTED_STATUSES, count_text
+from reports.analysis.summary import AGREEING_STATUSES, UNEXPECTED_STATUSES, count_text
 from reports.results import BackendRun, FindingRecord, Report, ResultRecord, Status, without_label
 
 MAX_TITLE_LENGTH = 230  # characters before the key; GitHub allows 256
@@ -104,7 +104,7 @@ def compare_nights(current: Report, previous: Report | None, history: History) -
             for change in changes
             if change.kind == ChangeKind.STATUS
             and change.old_text in UNEXPECTED_STATUSES
-            and change.new_text == Status.PASS
+            and change.new_text in AGREEING_STATUSES
         ),
         tuple(_findings_not_redrawn(current, previous)),
         known,
@@ -282,7 +282,7 @@ def is_unstable(run: BackendRun, finding: FindingRecord) -> bool:
     return (
         finding.symptom == Status.FLAKY
         or Status.FLAKY in statuses
-        or (not finding.is_found_without_reference and Status.PASS in statuses)
+        or (not finding.is_found_without_reference and not AGREEING_STATUSES.isdisjoint(statuses))
     )
 
 

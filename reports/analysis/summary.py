@@ -20,11 +20,13 @@ from reports.results import (
 UNEXPECTED_STATUSES = (Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY, Status.STALE)
 """Statuses that make a run fail."""
 DIFFERING_STATUSES = (*UNEXPECTED_STATUSES, Status.KNOWN)
+AGREEING_STATUSES = frozenset({Status.PASS, Status.SLOW})
 # The keys of these tables are also looked up by text, which may be the empty text or an answer.
 STATUS_RANKS: dict[str, int] = {status: rank for rank, status in enumerate(Status)}
 STATUS_SIGNS: dict[str, str] = {
     Status.PASS: "✓", Status.KNOWN: "≈", Status.UNSUPPORTED: "–", Status.FAIL: "✗",
     Status.CRASHED: "!", Status.TIMED_OUT: "…", Status.FLAKY: "~", Status.STALE: "?",
+    Status.SLOW: "◷",
 }  # fmt: skip
 STATUS_TEXTS: dict[str, str] = {status: status.replace("_", " ") for status in Status}
 STATUS_EXPLANATIONS = {
@@ -33,6 +35,7 @@ STATUS_EXPLANATIONS = {
     Status.TIMED_OUT: "timed out",
     Status.FLAKY: "differed between repetitions (flaky)",
     Status.STALE: "agreed although the ledger says that they differ (stale)",
+    Status.SLOW: "exceeded the time limit once and agreed in a second run (slow)",
 }
 MAX_LISTED_NAMES = 6  # surfaces in one sentence
 KIND_ACTIONS: dict[str, str] = {
@@ -83,6 +86,11 @@ def judged_count(counts: StatusCounts) -> int:
     return sum(number for status, number in counts.items() if status != Status.UNSUPPORTED)
 
 
+def agreeing_count(counts: StatusCounts) -> int:
+    """Count the results that agree."""
+    return sum(number for status, number in counts.items() if status in AGREEING_STATUSES)
+
+
 def unexpected_count(counts: StatusCounts) -> int:
     """Count the unexpected results."""
     return sum(counts.get(status, 0) for status in UNEXPECTED_STATUSES)
@@ -114,7 +122,7 @@ def nothing_ran(backend: BackendRun) -> bool:
 def report_problems(report: Report) -> list[str]:
     """Return the problems of the runs and their results, one sentence each."""
     counts = count_by_status(report.results)
-    statuses = [_status_problem(status, report) for status in UNEXPECTED_STATUSES if status in counts]
+    statuses = [status_sentence(status, report) for status in UNEXPECTED_STATUSES if status in counts]
     findings = [
         f"{name}: exploration found {count_text(number, 'unknown difference')}."
         for name, number in _finding_counts(report).items()
@@ -125,7 +133,7 @@ def report_problems(report: Report) -> list[str]:
 def reliability_problems(report: Report) -> list[str]:
     """Return the problems that make a report unreliable: mixed or partial runs and stale entries of the ledger."""
     stale = any(result.status == Status.STALE for result in report.results)
-    return [*_run_level_problems(report), *([_status_problem(Status.STALE, report)] if stale else [])]
+    return [*_run_level_problems(report), *([status_sentence(Status.STALE, report)] if stale else [])]
 
 
 def _run_level_problems(report: Report) -> list[str]:
@@ -145,7 +153,8 @@ def _finding_counts(report: Report) -> dict[str, int]:
     return {name: len(one.findings) for name, one in explored.items() if one and one.findings}
 
 
-def _status_problem(status: Status, report: Report) -> str:
+def status_sentence(status: Status, report: Report) -> str:
+    """Return a sentence with the number of results that have a status, and the surfaces with the most of them."""
     counts = Counter(result.surface for result in report.results if result.status == status)
     names = [f"{surface} ({number:,})" for surface, number in sorted(counts.items(), key=lambda one: (-one[1], one[0]))]
     more = [f"{len(names) - MAX_LISTED_NAMES} more"] if len(names) > MAX_LISTED_NAMES else []
@@ -184,10 +193,11 @@ def _verdict_headline(report: Report, unexpected: int, complete: bool) -> str:
 def _agreement_headline(report: Report) -> str:
     """Return how many of the judged results agree, and everything that restricts the statement."""
     counts = count_by_status(report.results)
-    known, unsupported = counts.get(Status.KNOWN, 0), counts.get(Status.UNSUPPORTED, 0)
+    slow, known, unsupported = (counts.get(one, 0) for one in (Status.SLOW, Status.KNOWN, Status.UNSUPPORTED))
     selected = {name for run in report.backends for name in run.header.selection.operators}
     parts = [
-        f"{counts.get(Status.PASS, 0):,} of {judged_count(counts):,} judged agree",
+        f"{agreeing_count(counts):,} of {judged_count(counts):,} judged agree",
+        *([f"{slow:,} slow"] if slow else []),
         *([f"{known:,} known to deviate"] if known else []),
         *([f"{unsupported:,} not supported"] if unsupported else []),
         *([f"only {', '.join(sorted(selected))}"] if 0 < len(selected) <= MAX_LISTED_NAMES else []),

@@ -68,5 +68,6 @@ class Status(Word):
     FLAKY = "flaky"
     STALE = "stale"  # the ledger expects a difference, but the results agree
     KNOWN = "known"  # the ledger describes the difference
+    SLOW = "slow"  # it exceeded the time limit once, and agreed in a second run
     UNSUPPORTED = "unsupported"
     PASS = "pass"  # noqa: S105 - not a password

@@ -17,6 +17,7 @@ from reports.analysis.contradictions import contradiction_lines, find_contradict
 from reports.analysis.convention_rows import convention_rows
 from reports.analysis.deviation import deviation_text
 from reports.analysis.differences import difference_groups
+from reports.analysis.notes import report_notes
 from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, StatusCounts
 from reports.results import Status
 from reports.views.html_data import compress_json, report_payload
@@ -74,6 +75,7 @@ def render_html(
         report=report,
         verdict=summary.report_verdict(report),
         problems=summary.reliability_problems(report),
+        notes=report_notes(report),
         figures=overview.overview_figures(report),
         ranking=overview.ranked_surfaces(report),
         leading=overview.leading_causes(texts),
@@ -186,7 +188,9 @@ def bar_order(counts: StatusCounts) -> list[tuple[Status, int]]:
 
 def all_agree(row: Mapping[str, StatusCounts]) -> bool:
     """Whether no judged result of a row of the matrix differs."""
-    return all(status in (Status.PASS, Status.UNSUPPORTED) for counts in row.values() for status in counts)
+    return all(
+        status in {*summary.AGREEING_STATUSES, Status.UNSUPPORTED} for counts in row.values() for status in counts
+    )
 
 
 def results_link(operator: str = "", surface: str = "", status: str = "", kind: str = "") -> str:

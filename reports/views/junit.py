@@ -96,6 +96,8 @@ def _add_outcome(suite: ElementTree.Element, result: ResultRecord, backend: Back
     test = _test_case(suite, result.surface, result.case, result.seconds)
     if result.status in SKIP_TYPES:
         ElementTree.SubElement(test, "skipped", type=SKIP_TYPES[result.status], message=_xml_line(_skip_reason(result)))
+    elif result.status == Status.SLOW:
+        ElementTree.SubElement(test, "system-out").text = "\n".join(_xml_text(f"slow: {result.message or ''}"))
     elif result.status in UNEXPECTED_STATUSES:
         case = backend.cases[result.case]
         message = ": ".join(filter(None, [STATUS_TEXTS[result.status], result.kind, failure_reason(result, case)]))

@@ -11,12 +11,14 @@ from rich.text import Text
 from reports.analysis import summary
 from reports.analysis.contradictions import find_contradictions
 from reports.analysis.deviation import failure_reason
+from reports.analysis.notes import report_notes
 from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, UNEXPECTED_STATUSES
 from reports.results import Report, ResultRecord, Status
 
 STATUS_STYLES: dict[str, str] = {
     Status.PASS: "green",
     Status.KNOWN: "yellow",
+    Status.SLOW: "yellow",
     Status.UNSUPPORTED: "dim",
     **dict.fromkeys(UNEXPECTED_STATUSES, "bold red"),
 }
@@ -83,8 +85,9 @@ def _verdict_lines(report: Report) -> list[Text]:
         Text(f"{STATUS_SIGNS[Status.FAIL]} {terminal_line(problem)}", "red")
         for problem in summary.report_problems(report)
     ]
+    notes = [Text(terminal_line(note), STATUS_STYLES[Status.SLOW]) for note in report_notes(report)]
     headline = Text(f"{STATUS_SIGNS[Status.PASS if verdict.is_good else Status.FAIL]} {verdict.headline}", style)
-    return [Text(verdict.sentence), *_contradiction_line(report), *problems, headline]
+    return [Text(verdict.sentence), *_contradiction_line(report), *notes, *problems, headline]
 
 
 def _contradiction_line(report: Report) -> list[Text]:

@@ -146,6 +146,14 @@ def test_item_result_follows_the_status(run, one_case, body, entries, expected):
         found.stdout.fnmatch_lines(["XFAIL s::max_pool/a - *it is known (https://example.org/2)"])
 
 
+def test_slow_case_passes(run, one_case, pytester):
+    flag = str(pytester.path / "flag")
+    hangs = f"if not os.path.exists({flag!r}):\n    open({flag!r}, 'w').close()\n    time.sleep(60)\n"
+    found = run(*one_case(surface("s", f"{hangs}x = x[:, :, 1::2, 1::2]")), "--conformance-timeout", "2")
+    found.assert_outcomes(passed=1)
+    assert found.ret == 0
+
+
 def test_case_that_crashes_only_once_is_flaky(run, one_case, pytester):
     flag = str(pytester.path / "flag")
     once = f"if not os.path.exists({flag!r}):\n    open({flag!r}, 'w').close()\n    os.abort()\nx = x[:, :, 1::2, 1::2]"

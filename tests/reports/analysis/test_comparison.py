@@ -42,3 +42,14 @@ def test_two_labels_of_one_backend_are_compared_by_surface(compared):
     assert difference.changes[0].backend == "alpha@2.3 → alpha"
     same = compared(old, [{**old[0]}, *old[1:-2], {**old[-2], "digest": "00"}, old[-1]])
     assert kinds(same) == [("value", POOL, "alpha.nn@2.3", "pass", "pass")]
+
+
+def test_slow_result_is_compared_like_one_that_passes(compared):
+    late = result(POOL, NN, status="slow", slow=True, message=example.SLOW_MESSAGE)
+    assert kinds(compared(alpha(result(POOL, NN)), alpha(late))) == []
+    assert kinds(compared(alpha(result(POOL, NN)), alpha({**late, "digest": "00"}))) == [
+        ("value", POOL, NN, "pass", "slow")
+    ]
+    hung = example.died(POOL, NN, "timed_out", "no answer")
+    (change,) = compared(alpha(late), alpha(hung)).changes
+    assert change.is_regression

@@ -129,3 +129,10 @@ def test_schema_rejects_other_xml(tmp_path):
     root = made(tmp_path, example.beta())
     ElementTree.SubElement(root[0][1], "passed")
     assert not SCHEMA.is_valid(root)
+
+
+def test_slow_result_passes_and_contains_its_message(tmp_path):
+    root = made(tmp_path, example.run("alpha", ["alpha.nn"], example.slow_results("alpha.nn")))
+    (output,) = root.iter("system-out")
+    assert output.text == f"slow: {example.SLOW_MESSAGE}"
+    assert (root.get("failures"), root.find("testsuite").get("skipped")) == ("0", "0")

@@ -57,3 +57,13 @@ def test_long_list_of_failures_is_shortened(tmp_path):
 
 def test_empty_report_is_red():
     assert printed(Report(()), colour=True).count("\x1b[1;31m✗ Nothing ran") == 1
+
+
+def test_slow_result_is_listed_and_the_verdict_is_good(tmp_path):
+    run = example.run("alpha", ["alpha.nn"], example.slow_results("alpha.nn"))
+    lines = printed(load_report(example.write(tmp_path, run))).splitlines()
+    assert lines[0].split() == ["surface", "◷", "slow", "✓", "pass"]
+    assert lines[-2:] == [
+        "1 result exceeded the time limit once and agreed in a second run (slow): alpha.nn (1).",
+        "✓ 2 of 2 judged agree; 1 slow",
+    ]
