@@ -200,6 +200,15 @@ def _folder(module: ModuleType) -> Path:
     return Path(module.__file__ or "").parent
 
 
+def declarations_path(name: str) -> Path | None:
+    """Return the file with the declarations of a backend; None if its adapter is a single-file module."""
+    module = _module_of_backend(name)
+    if module:
+        return _folder(module) / f"{name}.yaml"
+    ledger = get_backend(name).ledger
+    return ledger.with_name(f"{name}.yaml") if ledger else None
+
+
 def _with_declarations(backend: Backend, folder: Path) -> Backend:
     """Return the backend with the declarations of its surfaces, from `<backend>.yaml` in the folder."""
     answers = load_declarations(backend.name, [surface.name for surface in backend.surfaces], folder)

@@ -135,6 +135,23 @@ def check_problems(
                 if answer not in case.expect.named:
                     declared = f"surface {surface.name}: declares {answer!r} for {convention}"
                     yield f"{declared}, whose answers are {', '.join(case.expect.named)}"
+    if lock is not None:
+        yield from unanswered_conventions(catalogue)
+
+
+def unanswered_conventions(catalogue: Catalogue) -> Iterator[str]:
+    """Yield a message for each convention that a surface of this project observes, but does not answer."""
+    observing = [case for case in catalogue.cases if case.convention_id]
+    for surface in (one for name in registry.built_in_modules() for one in registry.get_backend(name).surfaces):
+        missing = {
+            str(case.convention_id): case.id
+            for case in reversed(observing)
+            if case.convention_id not in surface.declarations
+            and surface.is_run(case.level, case.tags)
+            and isinstance(translate(case, surface), Program)
+        }
+        for convention, case in sorted(missing.items()):
+            yield f"surface {surface.name}: declares no answer for {convention}, which it observes in case {case}"
 
 
 def _convention_problems(catalogue: Catalogue) -> Iterator[str]:

@@ -17,7 +17,7 @@ from conformance.cases.cost import operator_cost
 from conformance.cases.features import case_features
 from conformance.judging.expected import Expected, Target
 from conformance.judging.ledger import LedgerEntry
-from conformance.judging.verdict import OutcomeVerdict, ProgramOutcome
+from conformance.judging.verdict import JUDGED_OUTCOMES, OutcomeVerdict, ProgramOutcome
 from reports.results import (
     CaseRecord,
     ConventionRecord,
@@ -50,6 +50,9 @@ def result_status(
         return Status.KNOWN if entry and Status.FLAKY in entry.kinds else Status.FLAKY
     if outcome == Outcome.UNSUPPORTED or verdict.message == NO_BOUND_REASON:
         return Status.UNSUPPORTED
+    if verdict.verdict is None and outcome in JUDGED_OUTCOMES:
+        # The answer to a convention for which the surface declares none.
+        return Status.KNOWN if entry and DifferenceKind.CONVENTION in entry.kinds else Status.UNDECLARED
     if verdict.verdict == Verdict.AGREE:
         is_stale = entry is not None and not entry.is_flaky
         return Status.STALE if is_stale else Status.SLOW if slow else Status.PASS

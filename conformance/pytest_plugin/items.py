@@ -16,8 +16,8 @@ from conformance.execution.task import Task
 from conformance.judging.verdict import ProgramOutcome
 from conformance.pytest_plugin.prefetch import Prefetcher
 from conformance.pytest_plugin.text import failure_report, unsupported_or_known_reason
-from reports.analysis.summary import AGREEING_STATUSES
 from reports.results import Status
+from reports.results.vocabulary import AGREEING_STATUSES
 
 REPORTED_FIELDS = ("status", "outcome", "verdict", "kind", "how")
 
@@ -81,6 +81,8 @@ class CaseItem(pytest.Item):
         result, _ = self.prefetcher.run.judge.judge_task(self.task, outcome)
         reported = {name: getattr(result, name) for name in REPORTED_FIELDS}
         self.user_properties += [(f"conformance-{name}", str(text)) for name, text in reported.items() if text]
+        if result.status == Status.UNDECLARED:
+            pytest.skip(f"undeclared: {result.message}")
         if result.status == Status.UNSUPPORTED:
             pytest.skip(unsupported_or_known_reason(result))
         if result.status == Status.KNOWN:

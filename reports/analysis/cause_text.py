@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from reports.analysis.causes import CommonCondition, CommonConditions, SeparatingConditions
 from reports.analysis.differences import DTYPE_SUFFIX, LAST_OUTPUT, DifferenceGroup
 from reports.analysis.gravity import Gravity
-from reports.analysis.summary import AGREEING_STATUSES, list_text, predicate_text, single_line
+from reports.analysis.summary import list_text, predicate_text, single_line
 from reports.analysis.value_text import array_text, call_text, number_pair
 from reports.results import (
     CaseRecord,
@@ -27,6 +27,7 @@ from reports.results import (
     Status,
     without_label,
 )
+from reports.results.vocabulary import AGREEING_STATUSES
 
 MAX_NAMED_SURFACES = 2  # in a title; more are counted
 MAX_EFFECT_LENGTH = 60  # characters of a message in a title

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from reports.analysis.conditions import how_condition, shortest_conjunction
 from reports.analysis.differences import DifferenceGroup
-from reports.analysis.summary import AGREEING_STATUSES, count_text, list_text
+from reports.analysis.summary import count_text, list_text
 from reports.results import CaseRecord, Json, Report, ResultRecord
+from reports.results.vocabulary import AGREEING_STATUSES
 
 MAX_COMMON_CONDITIONS = 3  # per group
 MAX_PASSING_SHARE = 0.5  # conditions that hold for a larger share of the passing results are not listed

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from reports.analysis.circumstances import DifferingFact, differing_facts
-from reports.analysis.summary import AGREEING_STATUSES, count_text, nothing_ran
+from reports.analysis.summary import count_text, nothing_ran
 from reports.results import BackendRun, CaseRecord, DifferenceKind, Outcome, Report, ResultRecord, Status, without_label
-from reports.results.vocabulary import Word
+from reports.results.vocabulary import AGREEING_STATUSES, Word
 
 
 class ChangeKind(Word):
@@ -38,11 +38,12 @@ STATUS_SEVERITIES = {
     Status.SLOW: 0,  # the result agrees; only the machine was busy
     Status.STALE: 0,  # the result agrees; only the ledger is out of date
     Status.KNOWN: 1,
-    Status.UNSUPPORTED: 2,
-    Status.FLAKY: 3,
-    Status.FAIL: 4,
-    Status.TIMED_OUT: 5,
-    Status.CRASHED: 6,
+    Status.UNDECLARED: 2,
+    Status.UNSUPPORTED: 3,
+    Status.FLAKY: 4,
+    Status.FAIL: 5,
+    Status.TIMED_OUT: 6,
+    Status.CRASHED: 7,
 }
 """Order of the statuses of one result from good to bad. A change to a higher number is a regression."""
 SurfaceCaseKey = tuple[str, str]

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from reports.analysis.comparison import ChangeKind, FailOn, ReportDifference, ResultChange
 from reports.analysis.deviation import failure_reason, move_size_text, unravel_index
-from reports.analysis.summary import AGREEING_STATUSES, STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, count_text
+from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, count_text
 from reports.results import SPECIAL_NUMBERS, CaseRecord, JsonNumber, RecordedArray, ResultRecord, Verdict
+from reports.results.vocabulary import AGREEING_STATUSES
 
 KIND_HEADINGS = {
     ChangeKind.VALUE: "different values, same status",

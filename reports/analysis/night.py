@@ -13,8 +13,9 @@ from reports.analysis.comparison import ChangeKind, ReportDifference, ResultChan
 from reports.analysis.differences import DifferenceGroup, difference_groups
 from reports.analysis.history import History, ReportedFinding, WrongResult, group_same, short_digest
 from reports.analysis.likely_cause import LikelyCause, likely_cause
-from reports.analysis.summary import AGREEING_STATUSES, UNEXPECTED_STATUSES, count_text
+from reports.analysis.summary import UNEXPECTED_STATUSES, count_text
 from reports.results import BackendRun, FindingRecord, Report, ResultRecord, Status, without_label
+from reports.results.vocabulary import AGREEING_STATUSES
 
 MAX_TITLE_LENGTH = 230  # characters before the key; GitHub allows 256
 UNCHANGED_VERDICT_KINDS = ("value", "answer")

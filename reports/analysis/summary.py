@@ -16,17 +16,18 @@ from reports.results import (
     ResultRecord,
     Status,
 )
+from reports.results.vocabulary import AGREEING_STATUSES
 
 UNEXPECTED_STATUSES = (Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY, Status.STALE)
 """Statuses that make a run fail."""
+UNJUDGED_STATUSES = frozenset({Status.UNSUPPORTED, Status.UNDECLARED})
 DIFFERING_STATUSES = (*UNEXPECTED_STATUSES, Status.KNOWN)
-AGREEING_STATUSES = frozenset({Status.PASS, Status.SLOW})
 # The keys of these tables are also looked up by text, which may be the empty text or an answer.
 STATUS_RANKS: dict[str, int] = {status: rank for rank, status in enumerate(Status)}
 STATUS_SIGNS: dict[str, str] = {
     Status.PASS: "✓", Status.KNOWN: "≈", Status.UNSUPPORTED: "–", Status.FAIL: "✗",
     Status.CRASHED: "!", Status.TIMED_OUT: "…", Status.FLAKY: "~", Status.STALE: "?",
-    Status.SLOW: "◷",
+    Status.UNDECLARED: "○", Status.SLOW: "◷",
 }  # fmt: skip
 STATUS_TEXTS: dict[str, str] = {status: status.replace("_", " ") for status in Status}
 STATUS_EXPLANATIONS = {
@@ -37,6 +38,13 @@ STATUS_EXPLANATIONS = {
     Status.STALE: "agreed although the ledger says that they differ (stale)",
     Status.SLOW: "exceeded the time limit once and agreed in a second run (slow)",
 }
+HEADLINE_TEXTS = {
+    Status.SLOW: "slow",
+    Status.KNOWN: "known to deviate",
+    Status.UNDECLARED: "undeclared",
+    Status.UNSUPPORTED: "not supported",
+}
+"""Statuses that restrict the statement of the headline, in this order."""
 MAX_LISTED_NAMES = 6  # surfaces in one sentence
 KIND_ACTIONS: dict[str, str] = {
     DifferenceKind.SHAPE: "returns another shape",
@@ -82,8 +90,8 @@ def counts_by_surface(report: Report) -> dict[str, StatusCounts]:
 
 
 def judged_count(counts: StatusCounts) -> int:
-    """Count the judged results: all but the unsupported ones."""
-    return sum(number for status, number in counts.items() if status != Status.UNSUPPORTED)
+    """Count the judged results: all but the unsupported and the undeclared ones."""
+    return sum(number for status, number in counts.items() if status not in UNJUDGED_STATUSES)
 
 
 def agreeing_count(counts: StatusCounts) -> int:
@@ -193,13 +201,10 @@ def _verdict_headline(report: Report, unexpected: int, complete: bool) -> str:
 def _agreement_headline(report: Report) -> str:
     """Return how many of the judged results agree, and everything that restricts the statement."""
     counts = count_by_status(report.results)
-    slow, known, unsupported = (counts.get(one, 0) for one in (Status.SLOW, Status.KNOWN, Status.UNSUPPORTED))
     selected = {name for run in report.backends for name in run.header.selection.operators}
     parts = [
         f"{agreeing_count(counts):,} of {judged_count(counts):,} judged agree",
-        *([f"{slow:,} slow"] if slow else []),
-        *([f"{known:,} known to deviate"] if known else []),
-        *([f"{unsupported:,} not supported"] if unsupported else []),
+        *(f"{counts[status]:,} {text}" for status, text in HEADLINE_TEXTS.items() if status in counts),
         *([f"only {', '.join(sorted(selected))}"] if 0 < len(selected) <= MAX_LISTED_NAMES else []),
         *([f"only {len(selected)} operators"] if len(selected) > MAX_LISTED_NAMES else []),
     ]

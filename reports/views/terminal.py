@@ -19,12 +19,15 @@ STATUS_STYLES: dict[str, str] = {
     Status.PASS: "green",
     Status.KNOWN: "yellow",
     Status.SLOW: "yellow",
+    Status.UNDECLARED: "yellow",
     Status.UNSUPPORTED: "dim",
     **dict.fromkeys(UNEXPECTED_STATUSES, "bold red"),
 }
 MAX_FAILURE_LINES = 40
 MAX_TERMINAL_LINE_LENGTH = 160  # characters
 MAX_SENTENCE_LENGTH = 600  # characters; the sentence of a finding is longer because it ends with the conditions
+
+MAX_NOTE_LENGTH = 2400  # characters; a note lists conventions, whose names are long
 
 
 def render_terminal(report: Report, *, brief: bool = False) -> RenderableType:
@@ -85,7 +88,7 @@ def _verdict_lines(report: Report) -> list[Text]:
         Text(f"{STATUS_SIGNS[Status.FAIL]} {terminal_line(problem)}", "red")
         for problem in summary.report_problems(report)
     ]
-    notes = [Text(terminal_line(note), STATUS_STYLES[Status.SLOW]) for note in report_notes(report)]
+    notes = [Text(summary.single_line(note, MAX_NOTE_LENGTH), "yellow") for note in report_notes(report)]
     headline = Text(f"{STATUS_SIGNS[Status.PASS if verdict.is_good else Status.FAIL]} {verdict.headline}", style)
     return [Text(verdict.sentence), *_contradiction_line(report), *notes, *problems, headline]
 

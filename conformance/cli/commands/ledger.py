@@ -23,9 +23,10 @@ from conformance.judging import ledger, ledger_entry
 from conformance.judging.ledger import Ledger
 from conformance.judging.ledger_entry import LedgerEntryDraft
 from reports.results import BackendRun, Report, ResultRecord, Status, Verdict
+from reports.results.vocabulary import AGREEING_STATUSES
 
 LEDGER_CANDIDATE_STATUSES = frozenset({Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY})
-JUDGED_STATUSES = LEDGER_CANDIDATE_STATUSES | {Status.PASS, Status.STALE}
+JUDGED_STATUSES = LEDGER_CANDIDATE_STATUSES | AGREEING_STATUSES | {Status.STALE}
 MAX_OBSERVED_LENGTH = 160
 """Maximum length in characters of an error message in the key `observed`."""
 

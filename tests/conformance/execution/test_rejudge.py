@@ -222,3 +222,15 @@ def test_slow_result_remains_slow(command, tmp_path):
     assert statuses(tmp_path) == {"plain": "slow"}
     command("rejudge", made, cases=CASES[:1])
     assert results(tmp_path).read_bytes() == before
+
+
+def test_undeclared_result_is_dropped_once_an_answer_is_declared(command, tmp_path):
+    greatest = "x = x[..., 1::2]"
+    command("run", surface("numpy.loops", greatest), cases=[QUESTION], section="questions")
+    assert statuses(tmp_path) == {"q": "undeclared"}
+    before = results(tmp_path).read_bytes()
+    command("rejudge", surface("numpy.loops", greatest), cases=[QUESTION], section="questions")
+    assert results(tmp_path).read_bytes() == before
+    declared = surface("numpy.loops", greatest, declarations=declares("greatest"))
+    command("rejudge", declared, cases=[QUESTION], section="questions")
+    assert statuses(tmp_path) == {}

@@ -2,6 +2,7 @@
 
 from tests.support import example_results as example
 from tests.support.compared_runs import (
+    BORDER,
     NN,
     POOL,
     TOO_LARGE,
@@ -53,3 +54,12 @@ def test_slow_result_is_compared_like_one_that_passes(compared):
     hung = example.died(POOL, NN, "timed_out", "no answer")
     (change,) = compared(alpha(late), alpha(hung)).changes
     assert change.is_regression
+
+
+def test_undeclared_answer_is_worse_than_a_pass_and_better_than_a_failure(compared):
+    _, undeclared = example.undeclared(BORDER, NN)
+    answered = result(BORDER, NN)
+    (change,) = compared(alpha(answered), alpha(undeclared)).changes
+    assert change.is_regression
+    (change,) = compared(alpha({**answered, "status": "fail"}), alpha(undeclared)).changes
+    assert not change.is_regression

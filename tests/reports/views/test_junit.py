@@ -136,3 +136,13 @@ def test_slow_result_passes_and_contains_its_message(tmp_path):
     (output,) = root.iter("system-out")
     assert output.text == f"slow: {example.SLOW_MESSAGE}"
     assert (root.get("failures"), root.find("testsuite").get("skipped")) == ("0", "0")
+
+
+def test_undeclared_answer_is_skipped_with_the_answer(tmp_path):
+    records = example.undeclared("avg_pool/divisor-at-the-border", "alpha.nn")
+    root = made(tmp_path, example.run("alpha", ["alpha.nn"], records))
+    (skipped,) = root.iter("skipped")
+    assert skipped.attrib == {
+        "type": "pytest.skip",
+        "message": "undeclared: answered 'real-cells'; the surface declares no answer",
+    }
