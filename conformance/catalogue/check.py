@@ -28,6 +28,7 @@ from conformance.catalogue.lock import (
     compare_records,
 )
 from conformance.catalogue.sweep_rows import is_exhaustive, row_id_prefix, sweep_name
+from conformance.judging.declaration_check import answers_by_convention, declaration_errors
 from conformance.judging.expected import compute_expected
 from conformance.judging.ledger import Ledger
 from conformance.system.cache import Cache, source_digest
@@ -124,18 +125,11 @@ def check_problems(
         )
         for name in {sweep_name(sweep) for sweep in catalogue.unloaded_sweeps} - lock.records.keys():
             yield f"{_quoted_name(name)}: not frozen yet ({_freeze_hint(name)})"
-    for surface in surfaces:
-        # Only the built-in catalogue is checked against a lock, and surfaces declare answers for its conventions.
-        for convention, declaration in sorted(surface.declarations.items()) if lock is not None else ():
-            case = catalogue.by_id.get(convention)
-            if case is None or not isinstance(case.expect, Answers):
-                yield f"surface {surface.name}: declares an answer for {convention}, which is not a convention"
-                continue
-            for answer in declaration.answers:
-                if answer not in case.expect.named:
-                    declared = f"surface {surface.name}: declares {answer!r} for {convention}"
-                    yield f"{declared}, whose answers are {', '.join(case.expect.named)}"
+    # Only the built-in catalogue is checked against a lock, and surfaces declare answers for its conventions.
     if lock is not None:
+        conventions = answers_by_convention(catalogue.cases)
+        for name in registry.backend_names():
+            yield from declaration_errors(registry.get_backend(name), conventions)
         yield from unanswered_conventions(catalogue)
 
 

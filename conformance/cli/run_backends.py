@@ -21,6 +21,7 @@ from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
+from conformance.judging.declaration_check import check_declarations
 from reports.results import LiveResults
 from reports.views.terminal import render_terminal
 
@@ -37,6 +38,8 @@ def run_backends(
     cases = loading.load_catalogue(options.paths, level=level, operators=operators, globs=globs)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
+    for target in targets:
+        check_declarations(target.backend, cases.cases, whole_catalogue=not options.paths)
     problems: list[IncompleteRun] = []
     written: list[LiveResults] = []
     with expectation_source(use_caches=options.use_caches) as expected:

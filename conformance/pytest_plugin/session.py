@@ -25,6 +25,7 @@ from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.execution.targets import RunTarget, run_targets
 from conformance.execution.task import ComputeExpected
+from conformance.judging.declaration_check import check_declarations
 from conformance.pytest_plugin.items import CaseItem, SurfaceCollector
 from conformance.pytest_plugin.prefetch import ExpectedCache, Prefetcher
 
@@ -119,6 +120,8 @@ class ConformanceSession:
             return cases
         level, operators, globs = self.selection.level, self.selection.operators, self.selection.globs
         loaded = loading.load_catalogue(self.options.paths, level=level, operators=operators, globs=globs)
+        for target in self.targets:
+            check_declarations(target.backend, loaded.cases, whole_catalogue=not self.options.paths)
         selected = loaded.select(level, operators, globs)
         if not selected:
             raise IncompleteRun("no case is selected")
