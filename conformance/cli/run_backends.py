@@ -14,14 +14,21 @@ from conformance import IncompleteRun
 from conformance.catalogue import loading
 from conformance.cli.console import output_console
 from conformance.cli.options import Verbosity
+from conformance.cli.program_errors import program_error_lines
 from conformance.cli.progress import RunProgress
-from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, exit_status, merge_live_results, results_path
+from conformance.cli.results_io import (
+    INCOMPLETE_EXIT_STATUS,
+    exit_status,
+    merge_live_results,
+    results_path,
+)
 from conformance.execution.expectation_cache import expectation_source
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
 from conformance.judging.declaration_check import check_declarations
+from reports.analysis.summary import escape_control_characters
 from reports.results import LiveResults
 from reports.views.terminal import render_terminal
 
@@ -78,6 +85,8 @@ def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int
     output_console().print(render_terminal(results, brief=brief))
     for one in written if not brief else ():
         click.echo(f"results: {one.path}")
+    for line in program_error_lines(results):
+        click.echo(f"conformance: {escape_control_characters(line)}", err=True)
     return exit_status(results)
 
 

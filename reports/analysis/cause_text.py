@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from reports.analysis.causes import CommonCondition, CommonConditions, SeparatingConditions
 from reports.analysis.differences import DTYPE_SUFFIX, LAST_OUTPUT, DifferenceGroup
 from reports.analysis.gravity import Gravity
+from reports.analysis.program_errors import is_program_error
 from reports.analysis.summary import list_text, predicate_text, single_line
 from reports.analysis.value_text import array_text, call_text, number_pair
 from reports.results import (
@@ -183,6 +184,8 @@ def _own_message(result: ResultRecord) -> str:
 
 def _crash_effect(result: ResultRecord, _: CaseRecord) -> str:
     cause = _first_line(_own_message(result))
+    if is_program_error(result):
+        return f"has an {cause}"
     return f"ends the process: {cause}" if cause else "ends the process"
 
 

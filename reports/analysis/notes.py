@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from reports.analysis.summary import count_text, list_text, status_sentence
+from reports.analysis.summary import count_text, list_text, status_sentences
 from reports.results import Report, Status
 
 MAX_LISTED_CONVENTIONS = 40  # in one sentence; more are counted
@@ -12,8 +12,7 @@ MAX_LISTED_CONVENTIONS = 40  # in one sentence; more are counted
 
 def report_notes(report: Report) -> list[str]:
     """Return the notes of a report, one sentence each."""
-    slow = any(result.status == Status.SLOW for result in report.results)
-    return [*_undeclared_notes(report), *([status_sentence(Status.SLOW, report)] if slow else [])]
+    return [*_undeclared_notes(report), *status_sentences(Status.SLOW, report)]
 
 
 def _undeclared_notes(report: Report) -> list[str]:

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from reports.analysis.program_errors import PROGRAM_ERROR_EXPLANATION, is_program_error
 from reports.results import (
     BackendRun,
     ConventionRecord,
@@ -129,8 +130,7 @@ def nothing_ran(backend: BackendRun) -> bool:
 
 def report_problems(report: Report) -> list[str]:
     """Return the problems of the runs and their results, one sentence each."""
-    counts = count_by_status(report.results)
-    statuses = [status_sentence(status, report) for status in UNEXPECTED_STATUSES if status in counts]
+    statuses = [sentence for status in UNEXPECTED_STATUSES for sentence in status_sentences(status, report)]
     findings = [
         f"{name}: exploration found {count_text(number, 'unknown difference')}."
         for name, number in _finding_counts(report).items()
@@ -140,8 +140,7 @@ def report_problems(report: Report) -> list[str]:
 
 def reliability_problems(report: Report) -> list[str]:
     """Return the problems that make a report unreliable: mixed or partial runs and stale entries of the ledger."""
-    stale = any(result.status == Status.STALE for result in report.results)
-    return [*_run_level_problems(report), *([status_sentence(Status.STALE, report)] if stale else [])]
+    return [*_run_level_problems(report), *status_sentences(Status.STALE, report)]
 
 
 def _run_level_problems(report: Report) -> list[str]:
@@ -161,13 +160,21 @@ def _finding_counts(report: Report) -> dict[str, int]:
     return {name: len(one.findings) for name, one in explored.items() if one and one.findings}
 
 
-def status_sentence(status: Status, report: Report) -> str:
-    """Return a sentence with the number of results that have a status, and the surfaces with the most of them."""
-    counts = Counter(result.surface for result in report.results if result.status == status)
+def status_sentences(status: Status, report: Report) -> list[str]:
+    """Return the number of results that have a status, with the surfaces that have most; one sentence per cause."""
+    by_cause: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for result in report.results:
+        if result.status == status:
+            cause = PROGRAM_ERROR_EXPLANATION if is_program_error(result) else STATUS_EXPLANATIONS[status]
+            by_cause[cause][result.surface] += 1
+    counted = ((count_text(counts.total(), "result"), cause, counts) for cause, counts in by_cause.items())
+    return [f"{number} {cause}: {_ranked_text(counts)}." for number, cause, counts in counted]
+
+
+def _ranked_text(counts: Counter[str]) -> str:
     names = [f"{surface} ({number:,})" for surface, number in sorted(counts.items(), key=lambda one: (-one[1], one[0]))]
     more = [f"{len(names) - MAX_LISTED_NAMES} more"] if len(names) > MAX_LISTED_NAMES else []
-    listed = ", ".join(names[:MAX_LISTED_NAMES] + more)
-    return f"{count_text(counts.total(), 'result')} {STATUS_EXPLANATIONS[status]}: {listed}."
+    return ", ".join(names[:MAX_LISTED_NAMES] + more)
 
 
 def report_verdict(report: Report) -> ReportVerdict:

@@ -76,3 +76,5 @@ class Status(Word):
 
 AGREEING_STATUSES = frozenset({Status.PASS, Status.SLOW})
 """Statuses of results that agree with the expected one."""
+PROGRAM_ERROR_PREFIX = "error in the program: "
+"""Start of the message of a result whose program is wrong. Its outcome is `crashed`, but the process did not end."""
