@@ -24,6 +24,7 @@ from conformance.cli.results_io import (
 )
 from conformance.execution.expectation_cache import expectation_source
 from conformance.execution.options import RunOptions
+from conformance.execution.pinned_check import check_printed_outputs
 from conformance.execution.run import Run
 from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
@@ -50,6 +51,8 @@ def run_backends(
     problems: list[IncompleteRun] = []
     written: list[LiveResults] = []
     with expectation_source(use_caches=options.use_caches) as expected:
+        if options.paths:  # `conformance check` has checked the built-in catalogue
+            check_printed_outputs(cases.select(level, operators, globs), expected)
         for number, target in enumerate(targets):
             results = LiveResults(results_path(options.out, target.name, selection.shard))
             worker = None if number else first_worker  # the workers of further backends start when their runs start

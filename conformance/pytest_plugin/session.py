@@ -21,11 +21,13 @@ from conformance.catalogue.loading import Catalogue
 from conformance.execution.expectation_cache import open_expectation_cache
 from conformance.execution.job import Limits
 from conformance.execution.options import MAX_REPEATS, MAX_TIME_LIMIT_SECONDS, RunOptions
+from conformance.execution.pinned_check import check_printed_outputs
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.execution.targets import RunTarget, run_targets
 from conformance.execution.task import ComputeExpected
 from conformance.judging.declaration_check import check_declarations
+from conformance.judging.expected import compute_expected
 from conformance.pytest_plugin.items import CaseItem, SurfaceCollector
 from conformance.pytest_plugin.prefetch import ExpectedCache, Prefetcher
 
@@ -125,6 +127,8 @@ class ConformanceSession:
         selected = loaded.select(level, operators, globs)
         if not selected:
             raise IncompleteRun("no case is selected")
+        if self.options.paths:  # `conformance check` has checked the built-in catalogue
+            check_printed_outputs(selected, compute_expected)
         return selected
 
     @cached_property
