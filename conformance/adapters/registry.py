@@ -30,6 +30,7 @@ from conformance.adapters.api import (
     limit_instructions_source,
     load_declarations,
 )
+from conformance.system.suggestions import unknown_name_text
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -132,7 +133,8 @@ def get_backend(name: str, instructions: str = AVX2, device: Device = ON_CPU) ->
     if name in found:
         return backend_on_device(found[name], device)
     own = [f"backend {point}: {error}" for point, error in errors.items() if point.startswith(f"{name} = ")]
-    raise ConformanceError("\n".join(own) or f"backend {name!r}: unknown, known are {', '.join(backend_names())}")
+    unknown = f"backend {name!r}: {unknown_name_text(name, backend_names(), 'conformance backends')}"
+    raise ConformanceError("\n".join(own) or unknown)
 
 
 def _check_label(name: str, label: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,6 +12,8 @@ from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import describe, loading
 from conformance.catalogue.describe import BackendSurface
+from conformance.catalogue.sweep_rows import row_id_prefix
+from conformance.system.suggestions import suggestion, unknown_name_text
 from reports.results.vocabulary import Level
 
 
@@ -22,22 +23,28 @@ def find_case(paths: Sequence[Path], name: str, *, operators: bool = False) -> C
     operators: suggest names of operators too, for commands that accept either.
     """
     found = loading.load_catalogue(paths)
-    if name not in found.by_id and found.unloaded_sweeps:
-        # Exhaustive sweeps are expanded only on demand; load those that can contain this id.
+    # Exhaustive sweeps are expanded only on demand, if one of them can contain this id.
+    if name not in found.by_id and name.startswith(tuple(map(row_id_prefix, found.unloaded_sweeps))):
         found = loading.load_catalogue(paths, level=Level.EXHAUSTIVE, globs=[name])
     if name not in found.by_id:
-        meant = nearest_name_hint(name, [*(OPERATORS if operators else ()), *found.by_id])
-        raise ConformanceError(f"case {name!r}: not in the catalogue{meant or LIST_ALL_HINT}")
+        raise ConformanceError(f"case {name!r}: {_missing_case_text(name, found.by_id, operators=operators)}")
     return found.by_id[name]
 
 
 LIST_ALL_HINT = " (conformance list --level exhaustive shows all)"
 
 
+def _missing_case_text(name: str, known: Iterable[str], *, operators: bool) -> str:
+    if name in OPERATORS and not operators:
+        return f"this is an operator (conformance list --operator {name} lists its cases)"
+    # Without a slash, an operator is meant and not one of 6,000 cases.
+    meant = nearest_name_hint(name, known if "/" in name else OPERATORS)
+    return f"not in the catalogue{meant or LIST_ALL_HINT}"
+
+
 def nearest_name_hint(name: str, known: Iterable[str]) -> str:
     """Return a "did you mean" suggestion for a misspelled name; an empty string if no known name is similar."""
-    near = difflib.get_close_matches(name, list(known), 1)
-    return f", did you mean {near[0]!r}?" if near else ""
+    return suggestion(name, known)
 
 
 def matches_any_glob(name: str, globs: Iterable[str]) -> bool:
@@ -49,10 +56,16 @@ def find_surface(name: str) -> BackendSurface:
     """Return the surface with a name, and its backend. Raises ConformanceError if there is none."""
     known = describe.surfaces_by_name()
     if name not in known:
-        raise ConformanceError(
-            f"surface {name!r}: unknown, known are {', '.join(known)}{nearest_name_hint(name, known)}"
-        )
+        raise ConformanceError(f"surface {name!r}: {unknown_name_text(name, known, 'conformance backends')}")
     return known[name]
+
+
+def check_surface_globs(globs: Iterable[str], further: Iterable[str] = ()) -> None:
+    """Raise ConformanceError for a glob that matches no surface. further: names with labels, as in results."""
+    known = [*describe.surfaces_by_name(), *further]
+    for glob in globs:
+        if not fnmatch.filter(known, glob):
+            find_surface(glob)
 
 
 def find_framework_surface(name: str) -> Surface:
@@ -82,7 +95,5 @@ def find_surfaces(globs: Sequence[str]) -> list[BackendSurface]:
     known = describe.surfaces_by_name()
     if not globs:
         return describe.primary_surfaces()
-    for glob in globs:
-        if not fnmatch.filter(known, glob):
-            find_surface(glob)  # raises the error for an unknown name, with a suggestion
+    check_surface_globs(globs)
     return [entry for name, entry in known.items() if matches_any_glob(name, globs)]

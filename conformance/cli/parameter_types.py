@@ -10,13 +10,27 @@ import click
 
 from conformance.cases.operators import OPERATORS, PaddingWord, Parameter, ParameterKind
 from conformance.execution.selection import parse_shard
+from conformance.system.suggestions import suggestion
 
 if TYPE_CHECKING:
+    ChoiceBase = click.Choice[str]
     Kind = click.ParamType[Any]  # generic for type checkers only; click's class cannot be subscripted at run time
 else:
+    ChoiceBase = click.Choice
     Kind = click.ParamType
 
 MAX_NUMBERS = 12
+
+
+class NameChoice(ChoiceBase):
+    """One of many names. The error suggests a similar name instead of listing all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name."""
+        near = suggestion(str(value), self.choices) if value not in self.choices else ""
+        if near:
+            self.fail(f"{value!r} is unknown{near}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class SizesType(Kind):
@@ -94,6 +108,10 @@ class RangeWithoutNaN(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return a number."""
+        try:
+            float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number", param, ctx)
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
             self.fail(f"{value} is not a number", param, ctx)

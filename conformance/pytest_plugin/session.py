@@ -30,6 +30,7 @@ from conformance.judging.declaration_check import check_declarations
 from conformance.judging.expected import compute_expected
 from conformance.pytest_plugin.items import CaseItem, SurfaceCollector
 from conformance.pytest_plugin.prefetch import ExpectedCache, Prefetcher
+from conformance.system.suggestions import unknown_name_text
 
 NOTHING_RAN_MESSAGE = "conformance: nothing ran, every selected case is unsupported"
 CASES_KEY = "conformance-cases"
@@ -102,7 +103,8 @@ class ConformanceSession:
             raise ConformanceError(f"--conformance-repeat {repeat}: not a number from 1 to {MAX_REPEATS}")
         for name in self.selection.operators:
             if name not in OPERATORS:
-                raise ConformanceError(f"operator {name!r}: unknown, known are {', '.join(sorted(OPERATORS))}")
+                unknown = unknown_name_text(name, sorted(OPERATORS), "conformance list")
+                raise ConformanceError(f"operator {name!r}: {unknown}")
 
     @property
     def is_xdist_controller(self) -> bool:

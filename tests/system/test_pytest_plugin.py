@@ -329,7 +329,7 @@ def test_tests_in_files_run_together_with_cases(run, cases, fake_backend, pytest
     [
         (["--conformance-case", "nope"], "no case is selected"),
         (["--conformance-operator", "nope"], "operator 'nope': unknown, known are *"),
-        (["--conformance-surface", "nope"], "surface 'nope': unknown, the selected backends have s"),
+        (["--conformance-surface", "nope"], "surface 'nope': not a surface of numpy, which has s"),
         (["--conformance-timeout", "0"], "--conformance-timeout 0.0: not a number of seconds*"),
         (["--conformance-timeout", "nan"], "--conformance-timeout nan: *"),
         (["--conformance-memory", "-1"], "--conformance-memory -1.0: not a number of gigabytes*"),

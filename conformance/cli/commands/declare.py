@@ -36,9 +36,9 @@ class UndeclaredAnswers:
 @SURFACE_GLOB_OPTION
 @click.option("--write", is_flag=True, help="Add the answers to the YAML file of the adapter.")
 def declare(results: tuple[Path, ...], surface_globs: tuple[str, ...], write: bool) -> None:
-    """Print the answers to conventions that were observed in a run and are not declared.
+    """Print answers of a run that are not declared.
 
-    The answers have the form of the backend's declarations file, `<backend>.yaml` in the folder of its adapter. With
+    They are answers to conventions, for which documents differ. They have the form of the backend's declarations file, `<backend>.yaml` in the folder of its adapter. With
     --write they are added to that file; answers that it contains are never changed. Review them: an answer that a
     document of the framework contradicts is a bug. Without RESULTS, all files of build/conformance/results are read.
 

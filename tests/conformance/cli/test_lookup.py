@@ -28,10 +28,29 @@ def test_surface_has_its_backend():
 
 
 def test_unknown_surface_is_an_error_with_a_suggestion():
-    with pytest.raises(ConformanceError, match=r"surface 'numpy\.loop': unknown, .*, did you mean 'numpy\.loops'\?"):
+    with pytest.raises(ConformanceError, match=r"surface 'numpy\.loop': unknown, did you mean 'numpy\.loops'\?"):
         lookup.find_surface("numpy.loop")
     with pytest.raises(ConformanceError, match="surface 'none'"):
         lookup.find_surfaces(["numpy.*", "none"])
+
+
+def test_pattern_that_matches_no_surface_is_an_error():
+    lookup.check_surface_globs(["numpy.*", "own@label"], ["own@label"])
+    with pytest.raises(ConformanceError, match=r"surface 'numpy\.x\*': unknown"):
+        lookup.check_surface_globs(["numpy.*", "numpy.x*"])
+
+
+def test_name_without_a_slash_is_compared_with_operators_and_expands_no_sweep(monkeypatch):
+    levels = []
+    load = lookup.loading.load_catalogue
+    monkeypatch.setattr(
+        lookup.loading, "load_catalogue", lambda *given, **also: levels.append(also) or load(*given, **also)
+    )
+    with pytest.raises(ConformanceError, match="case 'maxpool': not in the catalogue, did you mean 'max_pool'"):
+        lookup.find_case((), "maxpool")
+    with pytest.raises(ConformanceError, match="case 'max_pool': this is an operator"):
+        lookup.find_case((), "max_pool")
+    assert levels == [{}, {}]
 
 
 def test_globs_select_surfaces_by_name():

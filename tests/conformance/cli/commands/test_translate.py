@@ -119,7 +119,7 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
         ("max_pool --window 3 --bias", "max_pool: --bias: the operator has no weights"),
         ("max_pool --window 3 --kernel-shape 1,1,3,3", "max_pool: --kernel-shape: the operator has no weights"),
         ("max_pool --window 3 --gradient kernel", "--gradient kernel: gradients exist for x only"),
-        ("max_pool --window 3 --surface torch.m", "surface 'torch.m': unknown, known are "),
+        ("max_pool --window 3 --surface torch.m", "surface 'torch.m': unknown, did you mean 'torch.nn'?"),
         ("max_pool --window 3 --shape 1,1,99999,99999", "has more than the limit of 20000000 elements"),
         ("conv", "conv needs --window or --kernel-shape"),
         (
