@@ -38,9 +38,10 @@ class UndeclaredAnswers:
 def declare(results: tuple[Path, ...], surface_globs: tuple[str, ...], write: bool) -> None:
     """Print answers of a run that are not declared.
 
-    They are answers to conventions, for which documents differ. They have the form of the backend's declarations file, `<backend>.yaml` in the folder of its adapter. With
-    --write they are added to that file; answers that it contains are never changed. Review them: an answer that a
-    document of the framework contradicts is a bug. Without RESULTS, all files of build/conformance/results are read.
+    They are answers to conventions, on which documents differ. They are printed as in the declarations file of the
+    backend, `<backend>.yaml` in the folder of its adapter. With --write they are added to that file; answers that it
+    contains are never changed. Review them: an answer that a document of the framework contradicts is a bug. Without
+    RESULTS, all files of build/conformance/results are read.
 
     Example: conformance declare build/conformance/results/numpy.jsonl --surface 'numpy.*'
     """
