@@ -9,7 +9,7 @@ from conformance.adapters import registry
 from conformance.adapters.api import without_label
 from conformance.cases.operator_types import GRADIENT_SUFFIX
 from conformance.translation.lowering import lowering_name
-from reports.analysis.program_errors import is_program_error
+from reports.analysis.deviation import is_program_error
 from reports.results import BackendRun, Report, ResultRecord, Status
 
 MAX_PROGRAM_ERROR_LINES = 10

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from reports.analysis.causes import CommonCondition, CommonConditions, SeparatingConditions
+from reports.analysis.deviation import is_program_error
 from reports.analysis.differences import DTYPE_SUFFIX, LAST_OUTPUT, DifferenceGroup
 from reports.analysis.gravity import Gravity
-from reports.analysis.program_errors import is_program_error
 from reports.analysis.summary import list_text, predicate_text, single_line
 from reports.analysis.value_text import array_text, call_text, number_pair
 from reports.results import (

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
+from reports.analysis.deviation import is_program_error
 from reports.analysis.gravity import GRAVITY_RANKS, Gravity, gravity_of
-from reports.analysis.program_errors import is_program_error
 from reports.analysis.summary import (
     DIFFERING_STATUSES,
     KIND_ACTIONS,

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reports.analysis.program_errors import PROGRAM_ERROR_EXPLANATION, is_program_error
+from reports.analysis.deviation import PROGRAM_ERROR_EXPLANATION, is_program_error
 from reports.results import (
     BackendRun,
     ConventionRecord,
