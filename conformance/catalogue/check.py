@@ -28,7 +28,7 @@ from conformance.catalogue.lock import (
     compare_records,
 )
 from conformance.catalogue.sweep_rows import is_exhaustive, row_id_prefix, sweep_name
-from conformance.judging.declaration_check import answers_by_convention, declaration_errors
+from conformance.judging.declaration_check import declaration_errors
 from conformance.judging.expected import compute_expected
 from conformance.judging.ledger import Ledger
 from conformance.system.cache import Cache, source_digest
@@ -127,9 +127,8 @@ def check_problems(
             yield f"{_quoted_name(name)}: not frozen yet ({_freeze_hint(name)})"
     # Only the built-in catalogue is checked against a lock, and surfaces declare answers for its conventions.
     if lock is not None:
-        conventions = answers_by_convention(catalogue.cases)
         for name in registry.backend_names():
-            yield from declaration_errors(registry.get_backend(name), conventions)
+            yield from declaration_errors(registry.get_backend(name), catalogue.cases)
         yield from unanswered_conventions(catalogue)
 
 

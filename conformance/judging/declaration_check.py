@@ -10,6 +10,7 @@ from conformance import CatalogueError
 from conformance.adapters import registry
 from conformance.adapters.api import Backend, Declaration
 from conformance.cases.case import Answers, Case
+from conformance.cases.operators import OPERATORS
 
 AnswersByConvention = Mapping[str, Collection[str]]
 """For each convention the names of its answers."""
@@ -30,22 +31,33 @@ def check_declarations(backend: Backend, cases: Iterable[Case], *, whole_catalog
     whole_catalogue: whether the cases are the built-in catalogue. Otherwise only the answers of their conventions are
     checked.
     """
-    errors = list(declaration_errors(backend, answers_by_convention(cases), whole_catalogue=whole_catalogue))
+    errors = list(declaration_errors(backend, cases, whole_catalogue=whole_catalogue))
     if errors:
         raise CatalogueError("\n".join(errors))
 
 
-def declaration_errors(backend: Backend, known: AnswersByConvention, *, whole_catalogue: bool = True) -> Iterator[str]:
+def declaration_errors(backend: Backend, cases: Iterable[Case], *, whole_catalogue: bool = True) -> Iterator[str]:
     """Yield a message for each unknown convention and answer, with file and line if the backend has a file."""
+    cases = list(cases)
+    known = answers_by_convention(cases)
+    # An operator without cases is not in this catalogue. A misspelled operator is an error.
+    absent = OPERATORS.keys() - {case.operator for case in cases}
+    checked = _operators_of(backend) - absent if whole_catalogue else set()
     seen: set[tuple[str, str]] = set()
     for surface in backend.surfaces:
         for convention, declaration in sorted(surface.declarations.items()):
-            for problem in _problems(convention, declaration, known, whole_catalogue=whole_catalogue):
+            is_checked = convention.partition("/")[0] in checked
+            for problem in _problems(convention, declaration, known, whole_catalogue=is_checked):
                 at, origin = _origin(backend, surface.name, convention)
                 # Surfaces that inherit an answer with `like` repeat its error.
                 if (origin, problem) not in seen:
                     seen.add((origin, problem))
                     yield f"{at}surface {origin}: key {convention!r}: {problem}"
+
+
+def _operators_of(backend: Backend) -> set[str]:
+    """Return the first parts of the conventions that a backend declares, which may be misspelled."""
+    return {name.partition("/")[0] for surface in backend.surfaces for name in surface.declarations}
 
 
 def _problems(

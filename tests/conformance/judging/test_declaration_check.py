@@ -77,15 +77,21 @@ def test_answers_for_processors_and_devices_are_checked(declared, errors):
 
 
 def test_conventions_outside_the_given_cases_are_not_checked(declared, errors):
-    text = FILE.replace("max_pool/subnormals", "avg_pool/other")
+    text = FILE.replace("max_pool/subnormals", "max_pool/other")
     assert errors(declared(text), whole_catalogue=False) == []
     assert len(errors(declared(text))) == 1
 
 
+def test_conventions_of_operators_without_cases_are_not_checked(declared, errors):
+    assert errors(declared(FILE.replace("max_pool/", "avg_pool/"))) == []
+    (line,) = errors(declared(FILE.replace("max_pool/", "maxpool/")))
+    assert line.endswith("not a convention, did you mean 'max_pool/subnormals'?")
+
+
 def test_backend_without_a_file_is_reported_by_its_surface(errors, monkeypatch):
     monkeypatch.setattr(registry, "declarations_path", lambda _: None)
-    made = backend(surface("a", declarations={"pad/zzz": Declaration("one")}))
-    assert errors(made) == ["surface a: key 'pad/zzz': not a convention (conformance conventions lists all)"]
+    made = backend(surface("a", declarations={"max_pool/zzz": Declaration("one")}))
+    assert errors(made) == ["surface a: key 'max_pool/zzz': not a convention (conformance conventions lists all)"]
 
 
 @pytest.mark.parametrize("command", [["run", "--backend", "numpy", "--operator", "pad"], ["rejudge"]])
