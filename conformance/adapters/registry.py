@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import pkgutil
@@ -31,6 +30,7 @@ from conformance.adapters.api import (
     limit_instructions_source,
     load_declarations,
 )
+from conformance.system.suggestions import unknown_name_text
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -133,9 +133,7 @@ def get_backend(name: str, instructions: str = AVX2, device: Device = ON_CPU) ->
     if name in found:
         return backend_on_device(found[name], device)
     own = [f"backend {point}: {error}" for point, error in errors.items() if point.startswith(f"{name} = ")]
-    near = difflib.get_close_matches(name, backend_names(), 1)
-    hint = f" did you mean {near[0]!r}?" if near else ""
-    unknown = f"backend {name!r}: unknown,{hint} known are {', '.join(backend_names())}"
+    unknown = f"backend {name!r}: {unknown_name_text(name, backend_names(), 'conformance backends')}"
     raise ConformanceError("\n".join(own) or unknown)
 
 
@@ -202,6 +200,15 @@ def _backend_from_module(name: str, module: ModuleType, instructions: str = AVX2
 def _folder(module: ModuleType) -> Path:
     """Return the folder of an adapter, which contains its declarations."""
     return Path(module.__file__ or "").parent
+
+
+def declarations_path(name: str) -> Path | None:
+    """Return the file with the declarations of a backend; None if its adapter is a single-file module."""
+    module = _module_of_backend(name)
+    if module:
+        return _folder(module) / f"{name}.yaml"
+    ledger = get_backend(name).ledger
+    return ledger.with_name(f"{name}.yaml") if ledger else None
 
 
 def _with_declarations(backend: Backend, folder: Path) -> Backend:

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from decimal import InvalidOperation, localcontext
+from decimal import Decimal, InvalidOperation, localcontext
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,8 +163,13 @@ def _alternative_errors(error: ValidationError) -> Iterator[ValidationError]:
 
 def shorten(value: Any) -> str:
     """Return the value as text of limited length."""
-    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=_readable)
     return text if len(text) <= MAX_QUOTED_VALUE_LENGTH else f"{text[:MAX_QUOTED_VALUE_LENGTH]}…"
+
+
+def _readable(value: Any) -> Any:
+    """Return a decimal number as a float, which is written without quotes."""
+    return float(value) if isinstance(value, Decimal) else str(value)
 
 
 PACKAGE = Path(__file__).parents[1]

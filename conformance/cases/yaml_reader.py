@@ -107,9 +107,18 @@ def read_text(path: Path) -> str:
         raise CatalogueError(f"{path}:{line}: not UTF-8 at byte {error.start}") from None
 
 
+YAML_PROBLEMS = {
+    "but found another document": "a second YAML document begins here; a file contains one",
+    "did not find expected <document start>": "text after the end of the YAML document",
+    "expected '<document start>', but found '{'": "text after the end of the YAML document",
+}
+"""Complete sentences for messages of PyYAML that are parts of a sentence."""
+
+
 def _yaml_message(path: Path, error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
+    problem = YAML_PROBLEMS.get(problem, problem)
     return f"{path}:{mark.line + 1}: {problem}" if mark else f"{path}: {problem}"
 
 

@@ -28,6 +28,7 @@ from conformance.catalogue.lock import (
     compare_records,
 )
 from conformance.catalogue.sweep_rows import is_exhaustive, row_id_prefix, sweep_name
+from conformance.judging.declaration_check import declaration_errors
 from conformance.judging.expected import compute_expected
 from conformance.judging.ledger import Ledger
 from conformance.system.cache import Cache, source_digest
@@ -124,17 +125,26 @@ def check_problems(
         )
         for name in {sweep_name(sweep) for sweep in catalogue.unloaded_sweeps} - lock.records.keys():
             yield f"{_quoted_name(name)}: not frozen yet ({_freeze_hint(name)})"
-    for surface in surfaces:
-        # Only the built-in catalogue is checked against a lock, and surfaces declare answers for its conventions.
-        for convention, declaration in sorted(surface.declarations.items()) if lock is not None else ():
-            case = catalogue.by_id.get(convention)
-            if case is None or not isinstance(case.expect, Answers):
-                yield f"surface {surface.name}: declares an answer for {convention}, which is not a convention"
-                continue
-            for answer in declaration.answers:
-                if answer not in case.expect.named:
-                    declared = f"surface {surface.name}: declares {answer!r} for {convention}"
-                    yield f"{declared}, whose answers are {', '.join(case.expect.named)}"
+    # Only the built-in catalogue is checked against a lock, and surfaces declare answers for its conventions.
+    if lock is not None:
+        for name in registry.backend_names():
+            yield from declaration_errors(registry.get_backend(name), catalogue.cases)
+        yield from unanswered_conventions(catalogue)
+
+
+def unanswered_conventions(catalogue: Catalogue) -> Iterator[str]:
+    """Yield a message for each convention that a surface of this project observes, but does not answer."""
+    observing = [case for case in catalogue.cases if case.convention_id]
+    for surface in (one for name in registry.built_in_modules() for one in registry.get_backend(name).surfaces):
+        missing = {
+            str(case.convention_id): case.id
+            for case in reversed(observing)
+            if case.convention_id not in surface.declarations
+            and surface.is_run(case.level, case.tags)
+            and isinstance(translate(case, surface), Program)
+        }
+        for convention, case in sorted(missing.items()):
+            yield f"surface {surface.name}: declares no answer for {convention}, which it observes in case {case}"
 
 
 def _convention_problems(catalogue: Catalogue) -> Iterator[str]:

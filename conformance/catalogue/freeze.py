@@ -147,9 +147,14 @@ def _group_text(family: str, members: list[str]) -> str:
     return f"{len(members):,} of `{family}`" if family else f"{len(members):,} single"
 
 
-def _check_version(version: str, last: str, difference: LockDifference) -> None:
+def check_version_form(version: str) -> None:
+    """Raise ConformanceError if a text is not three numbers separated by dots."""
     if not VERSION_PATTERN.fullmatch(version):
         raise ConformanceError(f"release {version!r}: not a version such as 1.4.0")
+
+
+def _check_version(version: str, last: str, difference: LockDifference) -> None:
+    check_version_form(version)
     if not difference.names:
         raise ConformanceError(f"release {version!r}: nothing has changed since {last or 'the start'}")
     if not last:

@@ -195,6 +195,9 @@ def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> list[Case]
     except CatalogueError as error:
         errors.append(str(error))
         return []
+    if document.data is None:
+        errors.append(f"{path}:1: the file is empty; a catalogue file has the keys operator and source")
+        return []
     known = document_errors(document, catalogue_folder() / "schema.json")
     errors += [f"{path}:{found.line}: {found.message}" for found in known]
     operator = document.data.get("operator") if isinstance(document.data, dict) else None

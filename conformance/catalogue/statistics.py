@@ -111,7 +111,9 @@ def read_other_suites(path: Path) -> Mapping[str, Any]:
         found: Mapping[str, Any] = json.loads(path.read_text("utf-8"))
         if not {"counted", "parts"} <= found.keys():
             raise ValueError("it has no counts")
-    except (OSError, ValueError, AttributeError) as error:
+    except OSError as error:
+        raise ConformanceError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, AttributeError) as error:
         raise ConformanceError(f"{path}: not what benchmarks/others.py writes: {error}") from None
     return found
 

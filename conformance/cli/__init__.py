@@ -20,6 +20,7 @@ COMMAND_LOCATIONS = {
     "check": "check.check",
     "compare": "compare.compare",
     "conventions": "conventions.conventions",
+    "declare": "declare.declare",
     "diff": "diff.diff",
     "explore": "explore.explore",
     "export": "export.export_command",

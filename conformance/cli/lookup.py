@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from conformance.cases.operators import OPERATORS
 from conformance.catalogue import describe, loading
 from conformance.catalogue.describe import BackendSurface
 from conformance.catalogue.sweep_rows import row_id_prefix
+from conformance.system.suggestions import suggestion
 from reports.results.vocabulary import Level
 
 
@@ -27,14 +27,14 @@ def find_case(paths: Sequence[Path], name: str) -> Case:
     # Every id begins with the name of an operator, so the suite's catalogue, which is large, is not read for others.
     operator = name.partition("/")[0]
     if operator not in OPERATORS and not paths:
-        meant = nearest_name_hint(operator, OPERATORS)
+        meant = suggestion(operator, OPERATORS)
         raise ConformanceError(f"{name!r}: no such case or operator{meant or LIST_ALL_HINT}")
     found = loading.load_catalogue(paths)
     if name not in found.by_id and name.startswith(tuple(map(row_id_prefix, found.unloaded_sweeps))):
         # Exhaustive sweeps are expanded only on demand; load the one that can contain this id.
         found = loading.load_catalogue(paths, level=Level.EXHAUSTIVE, globs=[name])
     if name not in found.by_id:
-        meant = nearest_name_hint(name, found.by_id)
+        meant = suggestion(name, found.by_id)
         raise ConformanceError(f"case {name!r}: not in the catalogue{meant or LIST_ALL_HINT}")
     return found.by_id[name]
 
@@ -43,12 +43,6 @@ LIST_ALL_HINT = " (conformance list --level exhaustive shows all)"
 LIST_SURFACES_HINT = " (conformance surfaces lists all)"
 MAX_SUGGESTIONS = 3
 """Maximum number of surfaces that an error message suggests."""
-
-
-def nearest_name_hint(name: str, known: Iterable[str]) -> str:
-    """Return a "did you mean" suggestion for a misspelled name; an empty string if no known name is similar."""
-    near = difflib.get_close_matches(name, list(known), 1)
-    return f", did you mean {near[0]!r}?" if near else ""
 
 
 def matches_any_glob(name: str, globs: Iterable[str]) -> bool:
@@ -64,8 +58,18 @@ def find_surface(name: str) -> BackendSurface:
     return known[name]
 
 
+def check_surface_globs(globs: Iterable[str], further: Iterable[str] = ()) -> None:
+    """Raise ConformanceError for a glob that matches no surface. further: names with labels, as in results."""
+    known = [*describe.surfaces_by_name(), *further]
+    for glob in globs:
+        if not fnmatch.filter(known, glob):
+            find_surface(glob)
+
+
 def _surfaces_hint(name: str, known: Iterable[str]) -> str:
     """Return a suggestion of the surfaces whose names begin with a name, or else of those with similar names."""
+    import difflib  # noqa: PLC0415 - needed for errors only
+
     names = list(known)
     # The name of a framework stands for one of its surfaces, so it may be meant too.
     similar = difflib.get_close_matches(name, [*dict.fromkeys(map(_framework_of, names)), *names])
@@ -144,7 +148,7 @@ def find_dialects(name: str) -> list[Dialect]:
         names = sorted({_framework_of(surface) for surface, one in known.items() if name in one.prefixes})
         raise ConformanceError(f"--from {name}: a module of several frameworks, name one of {', '.join(names)}")
     if not found:
-        hint = nearest_name_hint(name, [*dialect_frameworks(), *known])
+        hint = suggestion(name, [*dialect_frameworks(), *known])
         raise ConformanceError(
             f"--from {name}: unknown{hint or ','} known frameworks are {', '.join(dialect_frameworks())}"
         )

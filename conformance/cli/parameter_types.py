@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -11,16 +10,30 @@ import click
 
 from conformance.cases.operators import OPERATORS, PaddingWord, Parameter, ParameterKind
 from conformance.execution.selection import parse_shard
+from conformance.system.suggestions import suggestion
 
 if TYPE_CHECKING:
+    ChoiceBase = click.Choice[str]
     Kind = click.ParamType[Any]  # generic for type checkers only; click's class cannot be subscripted at run time
 else:
+    ChoiceBase = click.Choice
     Kind = click.ParamType
 
 MAX_NUMBERS = 12
 """Maximum number of numbers in one value."""
 MAX_DIGITS = 18
 """Maximum number of digits of one number."""
+
+
+class NameChoice(ChoiceBase):
+    """One of many names. The error suggests a similar name instead of listing all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name."""
+        near = suggestion(str(value), self.choices) if value not in self.choices else ""
+        if near:
+            self.fail(f"{value!r} is unknown{near}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class SizesType(Kind):
@@ -97,22 +110,15 @@ class NumberType(Kind):
             self.fail(f"{value!r} is not a number", param, ctx)
 
 
-class NameType(click.Choice[str] if TYPE_CHECKING else click.Choice):  # type: ignore[misc]
-    """One of many names. The error for another name suggests the most similar one instead of listing all."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the name."""
-        near = difflib.get_close_matches(str(value), self.choices, 1) if value not in self.choices else []
-        if near:
-            self.fail(f"{value!r} is unknown, did you mean {near[0]!r}?", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 class RangeWithoutNaN(click.FloatRange):
     """A number in a range. click accepts NaN in any range, because its comparisons with the ends are false."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return a number."""
+        try:
+            float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number", param, ctx)
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
             self.fail(f"{value} is not a number", param, ctx)

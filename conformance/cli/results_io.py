@@ -11,6 +11,7 @@ import click
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.cli.options import DEFAULT_OUTPUT_FOLDER
+from conformance.cli.program_errors import is_unexpected_program_error
 from conformance.execution.selection import Shard
 from conformance.system.atomic_write import write_in_folder
 from reports.analysis import summary
@@ -19,7 +20,7 @@ from reports.results import BackendRun, LiveResults, Report, UnreadableResults, 
 STANDARD_OUTPUT = "-"
 PAST_RUN_PATTERNS = ("*.jsonl", "*/*.jsonl", "*/results/*.jsonl")
 """Results files in a folder of past runs."""
-FAILED_EXIT_STATUS, INCOMPLETE_EXIT_STATUS = 1, 3
+FAILED_EXIT_STATUS, PROGRAM_ERROR_EXIT_STATUS, INCOMPLETE_EXIT_STATUS = 1, 2, 3
 
 
 @contextmanager
@@ -106,9 +107,11 @@ def results_path(out: Path, backend: str, shard: Shard | None = None) -> Path:
 
 
 def exit_status(results: Report) -> int:
-    """Return the exit status for results: 0 as expected, 1 unexpected results, 3 incomplete or mixed runs."""
+    """Return the exit status for results: 0 expected, 1 unexpected, 2 wrong programs, 3 incomplete or mixed runs."""
     if not results.runs or any(map(summary.run_problems, results.runs)) or results.mixture_notes:
         return INCOMPLETE_EXIT_STATUS
+    if any(map(is_unexpected_program_error, results.results)):
+        return PROGRAM_ERROR_EXIT_STATUS
     return 0 if summary.report_verdict(results).is_good else FAILED_EXIT_STATUS
 
 

@@ -14,13 +14,22 @@ from conformance import IncompleteRun
 from conformance.catalogue import loading
 from conformance.cli.console import output_console
 from conformance.cli.options import Verbosity
+from conformance.cli.program_errors import program_error_lines
 from conformance.cli.progress import RunProgress
-from conformance.cli.results_io import INCOMPLETE_EXIT_STATUS, exit_status, merge_live_results, results_path
+from conformance.cli.results_io import (
+    INCOMPLETE_EXIT_STATUS,
+    exit_status,
+    merge_live_results,
+    results_path,
+)
 from conformance.execution.expectation_cache import expectation_source
 from conformance.execution.options import RunOptions
+from conformance.execution.pinned_check import check_printed_outputs
 from conformance.execution.run import Run
 from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
+from conformance.judging.declaration_check import check_declarations
+from reports.analysis.summary import escape_control_characters
 from reports.results import LiveResults
 from reports.views.terminal import render_terminal
 
@@ -37,9 +46,13 @@ def run_backends(
     cases = loading.load_catalogue(options.paths, level=level, operators=operators, globs=globs)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
+    for target in targets:
+        check_declarations(target.backend, cases.cases, whole_catalogue=not options.paths)
     problems: list[IncompleteRun] = []
     written: list[LiveResults] = []
     with expectation_source(use_caches=options.use_caches) as expected:
+        if options.paths:  # `conformance check` has checked the built-in catalogue
+            check_printed_outputs(cases.select(level, operators, globs), expected)
         for number, target in enumerate(targets):
             results = LiveResults(results_path(options.out, target.name, selection.shard))
             worker = None if number else first_worker  # the workers of further backends start when their runs start
@@ -75,6 +88,8 @@ def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int
     output_console().print(render_terminal(results, brief=brief))
     for one in written if not brief else ():
         click.echo(f"results: {one.path}")
+    for line in program_error_lines(results):
+        click.echo(f"conformance: {escape_control_characters(line)}", err=True)
     return exit_status(results)
 
 

@@ -22,6 +22,9 @@ WORKER_OUTCOMES = frozenset({Outcome.RETURNED, Outcome.REJECTED, Outcome.CRASHED
 """Outcomes that a reply may contain. The other outcomes are set on this side."""
 IMMEDIATE_EXIT_TEXT = "exited with status 1; last output:"
 """Part of the message when Python ends before the first reply, as without NumPy."""
+SUCCESSFUL_EXIT_TEXT = "exited with status 0"
+"""Part of the message of a program that ends before the first reply without an error, which Python does not."""
+INTERPRETER_HINT = " before it replied: PYTHON in --backend NAME=PYTHON is probably not a Python interpreter"
 WORKER_REQUIREMENTS_HINT = " (a worker needs Python 3.8 or newer, and NumPy)"
 
 Frame = tuple[dict[str, Any], list[Array]]
@@ -104,4 +107,6 @@ def start_failure_message(outcome: ProgramOutcome, last_output: str) -> str:
     """Return the error message of a failed start, with a hint."""
     if outcome.kind == Outcome.TIMED_OUT:
         return f"{outcome.message}; --start-timeout sets this limit{last_output}"
+    if SUCCESSFUL_EXIT_TEXT in outcome.message:
+        return outcome.message + INTERPRETER_HINT
     return outcome.message + (WORKER_REQUIREMENTS_HINT if IMMEDIATE_EXIT_TEXT in outcome.message else "")

@@ -17,7 +17,7 @@ from conformance.cases.cost import operator_cost
 from conformance.cases.features import case_features
 from conformance.judging.expected import Expected, Target
 from conformance.judging.ledger import LedgerEntry
-from conformance.judging.verdict import OutcomeVerdict, ProgramOutcome
+from conformance.judging.verdict import JUDGED_OUTCOMES, OutcomeVerdict, ProgramOutcome
 from reports.results import (
     CaseRecord,
     ConventionRecord,
@@ -43,15 +43,19 @@ NO_BOUND_REASON = "no bound: so many roundings to 16 bits may leave anything"
 
 
 def result_status(
-    outcome: Outcome, verdict: OutcomeVerdict, entry: LedgerEntry | None, *, flaky: bool = False
+    outcome: Outcome, verdict: OutcomeVerdict, entry: LedgerEntry | None, *, flaky: bool = False, slow: bool = False
 ) -> Status:
     """Return the status of a result. outcome: kind of the outcome; entry: matching entry of the ledger."""
     if flaky:
         return Status.KNOWN if entry and Status.FLAKY in entry.kinds else Status.FLAKY
     if outcome == Outcome.UNSUPPORTED or verdict.message == NO_BOUND_REASON:
         return Status.UNSUPPORTED
+    if verdict.verdict is None and outcome in JUDGED_OUTCOMES:
+        # The answer to a convention for which the surface declares none.
+        return Status.KNOWN if entry and DifferenceKind.CONVENTION in entry.kinds else Status.UNDECLARED
     if verdict.verdict == Verdict.AGREE:
-        return Status.STALE if entry and not entry.is_flaky else Status.PASS
+        is_stale = entry is not None and not entry.is_flaky
+        return Status.STALE if is_stale else Status.SLOW if slow else Status.PASS
     shown = verdict.kind if verdict.verdict == Verdict.DIFFER else outcome
     if entry and shown in entry.kinds:
         return Status.KNOWN
@@ -74,11 +78,13 @@ def result_record(
     was not judged; entry: the matching entry of the ledger.
     """
     written = program if isinstance(program, Program) else None
-    status = result_status(outcome.kind, verdict, entry, flaky=bool(outcome.flakiness))
+    flaky, slow = bool(outcome.flakiness), bool(outcome.slowness)
+    status = result_status(outcome.kind, verdict, entry, flaky=flaky, slow=slow)
     digest = array_digest(*outcome.arrays) if outcome.arrays else None
     is_recorded = len(outcome.arrays) == 1 and not _is_expected_array(outcome.arrays[0], digest, expected)
     # The message of an unsupported outcome is the reason, which has its own key.
-    message = "; ".join(filter(None, [verdict.message, (outcome.flakiness or outcome.message) if written else ""]))
+    described = [outcome.flakiness or outcome.message, outcome.slowness] if written else []
+    message = "; ".join(filter(None, [verdict.message, *described]))
     reason, issue = _reason_and_issue(program, status, entry)
     return ResultRecord(
         case=case.id,
@@ -93,7 +99,8 @@ def result_record(
         seconds=round(outcome.seconds, 6),
         digest=digest,
         got=recorded_array(outcome.arrays[0]) if is_recorded else None,
-        flaky=bool(outcome.flakiness),
+        flaky=flaky,
+        slow=slow,
         worst=WorstElementRecord(**vars(verdict.worst)) if verdict.worst else None,
         message=message or None,
         reason=reason,

@@ -32,7 +32,7 @@ from conformance.execution.selection import Shard
 from conformance.execution.task import ComputeExpected
 from conformance.judging.ledger import Ledger
 from conformance.judging.tolerance import accumulation_convention
-from conformance.judging.verdict import OutcomeVerdict, declaration_text
+from conformance.judging.verdict import JUDGED_OUTCOMES, OutcomeVerdict, declaration_text
 from conformance.system.atomic_write import write_atomically
 from conformance.translation.lowering import translate
 from reports.results import (
@@ -228,6 +228,8 @@ class _Rejudge:
         declaration = surface.declarations.get(answer.question)
         if result.verdict == Verdict.AGREE:
             return declaration is not None and declaration.answer == answer.observed
+        if result.verdict is None and result.outcome in JUDGED_OUTCOMES:
+            return declaration is None
         # The message of a difference contains the declaration that the answer was compared with.
         return result.verdict is None or declaration_text(declaration) in (result.message or "")
 
@@ -236,7 +238,7 @@ class _Rejudge:
         environment, device = self.header.environment, self.backend.device.name
         entry = self.ledger.find_entry(case, result.surface, environment.packages, environment.cpu, device)
         verdict = OutcomeVerdict(result.verdict, result.kind)
-        status = result_status(result.outcome, verdict, entry, flaky=result.flaky)
+        status = result_status(result.outcome, verdict, entry, flaky=result.flaky, slow=result.slow)
         reason, issue = ledger_reason(status, entry)
         return replace(result, status=status, reason=reason, issue=issue)
 

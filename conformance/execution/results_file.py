@@ -100,7 +100,7 @@ class ResultsFile:
                     self._stream.truncate(0)
                 self.write(header)
         except OSError as error:
-            raise ConformanceError(f"{error.filename or self.path}: {error.strerror}") from None
+            raise ConformanceError(f"{error.filename or self.path}: cannot be written: {error.strerror}") from None
 
     def _continue(self, header: Header) -> None:
         with contextlib.ExitStack() as stack:

@@ -26,6 +26,7 @@ from conformance.execution.results_file import remove_results_file
 from conformance.execution.run import ResultCallback, Run
 from conformance.execution.selection import MAX_SHARDS, Selection, Shard
 from conformance.execution.targets import RunTarget
+from conformance.judging.declaration_check import check_declarations
 from conformance.system.atomic_write import write_atomically
 
 SHARDS_PER_WORKER = 4
@@ -41,6 +42,7 @@ def prepare_run(target: RunTarget, options: RunOptions, **further: Any) -> Run:
     """
     # Without the shard, so that a process which runs several shards reads the catalogue once.
     catalogue = _load_for_all_shards(options.paths, replace(options.selection, shard=None))
+    check_declarations(target.backend, catalogue.cases, whole_catalogue=not options.paths)
     python = target.python or sys.executable
     return Run(target.backend, catalogue, target.ledger(), options, python=python, **further)
 

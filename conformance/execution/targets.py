@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from conformance import ConformanceError
 from conformance.adapters import registry
 from conformance.adapters.api import AVX2, LABEL_SEPARATOR, ON_CPU, Backend, Device, devices, without_label
+from conformance.system.suggestions import suggestion
 
 if TYPE_CHECKING:
     from conformance.judging.ledger import Ledger
@@ -102,9 +103,11 @@ def run_targets(
     known = {surface for of_backend in surfaces_of.values() for surface in of_backend}
     for surface in surfaces:
         if surface not in known:
-            raise ConformanceError(
-                f"surface {surface!r}: unknown, the selected backends have {', '.join(sorted(known))}"
+            near = (
+                suggestion(surface, known)
+                or f", which {'has' if len(names) == 1 else 'have'} {', '.join(sorted(known))}"
             )
+            raise ConformanceError(f"surface {surface!r}: not a surface of {', '.join(names)}{near}")
     # An installed backend without a selected surface is only left out, but one that the user named is an error.
     for target in named if surfaces else ():
         if not surfaces_of[target.name] & set(surfaces):

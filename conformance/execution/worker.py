@@ -80,8 +80,15 @@ VECTOR_FEATURE_PREFIXES = ("sse4", "avx", "amx", "f16c", "fma", "asimd", "sve", 
 BFLOAT16_FIELD = np.dtype([("bfloat16", np.uint16)])
 """NumPy has no bfloat16. A program without ml_dtypes returns its bits in a field with this name."""
 SETUP_PARTS = ("threads", "setup", "probe", "reset")
+PROGRAM_FILE = "<program>"
+"""File name of programs in tracebacks."""
 PROGRAM_ERRORS = (NameError, SyntaxError, ImportError, AttributeError)
-"""Exceptions that show an error in the program text, not a rejection by the framework."""
+"""Exceptions that show an error in the program text if the program itself raises them. If code of the framework raises
+them, they are rejections, like all other exceptions."""
+PROGRAM_ERROR_PREFIX = "error in the program: "
+"""Start of the message of a program error; `reports.results.vocabulary` has the same text."""
+ATTRIBUTE_FUNCTIONS = frozenset({"__getattr__", "__getattribute__", "getattr"})
+"""Names of functions with which modules and classes of frameworks look up attributes."""
 MACHINE_ERRORS = (MemoryError, RecursionError)
 """Exceptions that depend on the state of the process, so that a retry may succeed."""
 
@@ -247,6 +254,27 @@ def exception_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:MAX_ERROR_MESSAGE_LENGTH]
 
 
+def program_error_text(error: BaseException) -> str | None:
+    """Return the message of an exception that the program text raised; None if code of the framework raised it.
+
+    The frame that raised it decides. An attribute that a module looks up with a function of its own belongs to the
+    program that names the attribute.
+    """
+    if isinstance(error, SyntaxError):  # raised by the compiler, or by a framework that compiles other text
+        is_own = error.filename == PROGRAM_FILE
+        return f"{PROGRAM_ERROR_PREFIX}{type(error).__name__}: {error.msg}, line {error.lineno}" if is_own else None
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append((trace.tb_frame.f_code.co_filename, trace.tb_frame.f_code.co_name, trace.tb_lineno))
+        trace = trace.tb_next
+    while isinstance(error, AttributeError) and frames and frames[-1][1] in ATTRIBUTE_FUNCTIONS:
+        frames.pop()
+    if not frames or frames[-1][0] != PROGRAM_FILE:
+        return None
+    return f"{PROGRAM_ERROR_PREFIX}{exception_text(error)}, line {frames[-1][2]}"
+
+
 def package_versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of imported packages, from `__version__` or from the package metadata."""
     return {
@@ -304,7 +332,7 @@ def compile_program(request: FrameHeader, names: Names, compiled: CompiledProgra
     digest = request["program"]
     if digest not in compiled:
         program_names = dict(names)
-        exec(compile(request["text"], "<program>", "exec"), program_names)  # noqa: S102 - runs the program by design
+        exec(compile(request["text"], PROGRAM_FILE, "exec"), program_names)  # noqa: S102 - runs the program by design
         compiled[digest] = program_names["run"]
     return compiled[digest]
 
@@ -329,8 +357,9 @@ def run_program(
             # Not an outcome of its own: the suite judges a wrong kind of result like a wrong value.
             reply["message"], results = f"returned {problem}", ()
     except PROGRAM_ERRORS as error:
-        reply = {"outcome": "crashed", "message": f"error in the program: {exception_text(error)}"}
-        certain = True
+        message = program_error_text(error)
+        certain = message is not None
+        reply = {"outcome": "crashed" if certain else "rejected", "message": message or exception_text(error)}
     except MACHINE_ERRORS as error:
         reply = {"outcome": "crashed", "message": exception_text(error)}
     except Exception as error:  # the framework rejected the call

@@ -13,7 +13,7 @@ from conformance.exploration.evaluation import CandidateResult, Evaluator, Surfa
 from conformance.exploration.space import OperatorSpace
 from conformance.exploration.symptoms import OTHER_SURFACES, REFERENCE, OracleName, Symptom
 from reports.analysis.conditions import how_condition, shortest_conjunction
-from reports.results.vocabulary import Status
+from reports.results.vocabulary import AGREEING_STATUSES, Status
 
 MAX_FINDINGS_PER_SYMPTOM = 4
 """Maximum number of findings per operator, surface and symptom. Further differences are only counted."""
@@ -24,7 +24,8 @@ MAX_SHRUNK_PER_GENERATION = 6
 """Maximum number of candidates shrunk per generation, for one operator, surface and symptom."""
 MAX_AGREEING_CANDIDATES = 1000
 """Number of agreeing candidates remembered per operator, surface and oracle. Conditions are tested on them."""
-AGREEING_STATUSES = frozenset({Status.PASS, Status.STALE})
+CORRECT_STATUSES = AGREEING_STATUSES | {Status.STALE}
+"""Statuses of candidates that agree, also where the ledger expects a difference."""
 
 
 @dataclass
@@ -137,7 +138,7 @@ class FindingCollector:
     def _record_result(self, one: UnexplainedCandidate, result: SurfaceResult) -> None:
         record = self._surface_records.setdefault((one.candidate.operator, result.surface), SurfaceRecord())
         agreeing = record.agreeing_by_oracle.setdefault(result.oracle, [])
-        if result.status in AGREEING_STATUSES and len(agreeing) < MAX_AGREEING_CANDIDATES:
+        if result.status in CORRECT_STATUSES and len(agreeing) < MAX_AGREEING_CANDIDATES:
             agreeing.append(one.features)
         if result.is_new and result.symptom and not self._is_explained(result.surface, result.symptom, one):
             record.unexplained.setdefault(result.symptom, []).append(one)
@@ -227,7 +228,7 @@ class FindingCollector:
         evaluated = [(one.candidate, one.result_on(surface)) for one in shrunk.neighbour_results]
         neighbours = [(how_condition(item.how).union(case_features(one.case)), item) for one, item in evaluated if item]
         differing = [features for features, item in neighbours if item.is_new and item.symptom == symptom]
-        agreeing = [features for features, item in neighbours if item.status in AGREEING_STATUSES]
+        agreeing = [features for features, item in neighbours if item.status in CORRECT_STATUSES]
         record = self._surface_records[shrunk.smallest.operator, surface]
         agreeing += record.agreeing_features(symptom)
         covered = [how_condition(how).union(case_features(shrunk.smallest.case)), *differing]

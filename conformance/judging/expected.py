@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -169,11 +169,27 @@ def find_print_mismatch(printed: PrintedArray, value: Array, bound: Array | None
         )
     if _squeeze_shape(shape) != _squeeze_shape(value.shape):
         return f"the printed output has shape {list(shape)}, the result {list(value.shape)}"
+    found = wrong_printed_number(printed, value, bound)
+    return f"printed {found.printed} at {found.position}, the result is {found.got!r}" if found else None
+
+
+class WrongNumber(NamedTuple):
+    """A printed number that differs from the result at its position."""
+
+    printed: int | Decimal
+    position: list[int]
+    got: float
+
+
+def wrong_printed_number(printed: PrintedArray, value: Array, bound: Array | None) -> WrongNumber | None:
+    """Return the first printed number that differs from a result; None if all match or the shapes differ."""
+    shape, numbers = printed
+    if numbers is None or _squeeze_shape(shape) != _squeeze_shape(value.shape):
+        return None
     bounds = np.zeros(value.size) if bound is None else bound.ravel()
     for position, (number, got, allowed) in enumerate(zip(numbers, value.ravel().tolist(), bounds, strict=True)):
         if not _print_matches(number, got, float(allowed)):
-            index = [int(part) for part in np.unravel_index(position, value.shape)]
-            return f"printed {number} at {index}, the result is {got!r}"
+            return WrongNumber(number, [int(part) for part in np.unravel_index(position, value.shape)], got)
     return None
 
 

@@ -161,6 +161,8 @@ def _condition_cost(conditions: tuple[_Condition, ...]) -> tuple[int, int]:
     return sum(len(condition.values) for condition in conditions), -unmatched.bit_count()
 
 
+MIN_REASON_LENGTH = 20
+"""Minimum number of characters of a reason, as in the schema of the ledger."""
 MAX_LEDGER_LINE_WIDTH = 118
 """Maximum number of characters of a line in the ledger."""
 LIST_ITEM = re.compile(r"^( *)- ", re.MULTILINE)
@@ -257,7 +259,10 @@ def append_entry(path: Path, draft: LedgerEntryDraft, *, first: bool = False) ->
         try:
             ledger.load_ledger(trial)
         except CatalogueError as error:
-            raise CatalogueError(str(error).replace(str(trial), str(path))) from None
+            # The line is in the text that is not written, so the message names no line.
+            raise CatalogueError(
+                re.sub(rf"^{re.escape(str(trial))}:\d+", "new entry", str(error), flags=re.M)
+            ) from None
     return after
 
 

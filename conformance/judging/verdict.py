@@ -24,7 +24,8 @@ class ProgramOutcome:
     """The outcome of a program on a backend.
 
     arrays: the returned arrays; message: the exception, the signal, the limit or the reason; flakiness: a description
-    of the different outcomes if the case was run several times and they varied.
+    of the different outcomes if the case was run several times and they varied; slowness: a description of the runs if
+    one of them exceeded the time limit and the others did not vary.
     """
 
     kind: Outcome
@@ -32,6 +33,7 @@ class ProgramOutcome:
     message: str = ""
     seconds: float = 0.0
     flakiness: str = ""
+    slowness: str = ""
 
 
 @dataclass(frozen=True)
@@ -166,12 +168,15 @@ def judge_declaration(
     """Compare an observed answer with the declaration of the surface.
 
     A difference is of kind `changed` if the declaration was observed in a version, the new answer is a named one, and
-    there is no conflicting answer. Other differences are of kind `convention`.
+    there is no conflicting answer. Other differences are of kind `convention`. There is no verdict if the surface
+    declares nothing, and gives one named answer.
 
     conflicting: another answer that the surface gave for the same convention in this run, with its case.
     """
     if declaration is not None and observed == declaration.answer:
         return OutcomeVerdict(Verdict.AGREE)
+    if declaration is None and conflicting is None and observed != OTHER_ANSWER:
+        return OutcomeVerdict(None, message=f"answered {observed!r}; {declaration_text(None)}")
     message, kind = f"answered {observed!r}, but {declaration_text(declaration)}", DifferenceKind.CONVENTION
     if conflicting is not None:
         message += f"; the surface contradicts itself: it answered {conflicting[0]!r} in {conflicting[1]}"

@@ -17,6 +17,7 @@ from conformance.judging.verdict import ProgramOutcome
 from conformance.pytest_plugin.prefetch import Prefetcher
 from conformance.pytest_plugin.text import failure_report, unsupported_or_known_reason
 from reports.results import Status
+from reports.results.vocabulary import AGREEING_STATUSES
 
 REPORTED_FIELDS = ("status", "outcome", "verdict", "kind", "how")
 
@@ -80,11 +81,13 @@ class CaseItem(pytest.Item):
         result, _ = self.prefetcher.run.judge.judge_task(self.task, outcome)
         reported = {name: getattr(result, name) for name in REPORTED_FIELDS}
         self.user_properties += [(f"conformance-{name}", str(text)) for name, text in reported.items() if text]
+        if result.status == Status.UNDECLARED:
+            pytest.skip(f"undeclared: {result.message}")
         if result.status == Status.UNSUPPORTED:
             pytest.skip(unsupported_or_known_reason(result))
         if result.status == Status.KNOWN:
             pytest.xfail(unsupported_or_known_reason(result))
-        if result.status != Status.PASS:
+        if result.status not in AGREEING_STATUSES:
             pytest.fail(
                 failure_report(self.prefetcher.run, self.task, outcome, result, self.parent.repro_options),
                 pytrace=False,

@@ -21,12 +21,16 @@ from conformance.catalogue.loading import Catalogue
 from conformance.execution.expectation_cache import open_expectation_cache
 from conformance.execution.job import Limits
 from conformance.execution.options import MAX_REPEATS, MAX_TIME_LIMIT_SECONDS, RunOptions
+from conformance.execution.pinned_check import check_printed_outputs
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.execution.targets import RunTarget, run_targets
 from conformance.execution.task import ComputeExpected
+from conformance.judging.declaration_check import check_declarations
+from conformance.judging.expected import compute_expected
 from conformance.pytest_plugin.items import CaseItem, SurfaceCollector
 from conformance.pytest_plugin.prefetch import ExpectedCache, Prefetcher
+from conformance.system.suggestions import unknown_name_text
 
 NOTHING_RAN_MESSAGE = "conformance: nothing ran, every selected case is unsupported"
 CASES_KEY = "conformance-cases"
@@ -99,7 +103,8 @@ class ConformanceSession:
             raise ConformanceError(f"--conformance-repeat {repeat}: not a number from 1 to {MAX_REPEATS}")
         for name in self.selection.operators:
             if name not in OPERATORS:
-                raise ConformanceError(f"operator {name!r}: unknown, known are {', '.join(sorted(OPERATORS))}")
+                unknown = unknown_name_text(name, sorted(OPERATORS), "conformance list")
+                raise ConformanceError(f"operator {name!r}: {unknown}")
 
     @property
     def is_xdist_controller(self) -> bool:
@@ -119,9 +124,13 @@ class ConformanceSession:
             return cases
         level, operators, globs = self.selection.level, self.selection.operators, self.selection.globs
         loaded = loading.load_catalogue(self.options.paths, level=level, operators=operators, globs=globs)
+        for target in self.targets:
+            check_declarations(target.backend, loaded.cases, whole_catalogue=not self.options.paths)
         selected = loaded.select(level, operators, globs)
         if not selected:
             raise IncompleteRun("no case is selected")
+        if self.options.paths:  # `conformance check` has checked the built-in catalogue
+            check_printed_outputs(selected, compute_expected)
         return selected
 
     @cached_property

@@ -7,11 +7,16 @@ calls would change the observed behaviour.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from conformance import ConformanceError
 from conformance.adapters.api import Code, Lowering, Program, Surface, Unsupported, UnsupportedStep, source_text
 from conformance.cases.arrays import BFLOAT16, Array
 from conformance.cases.case import FLAT_PADS_KEY, Case, Rejected, Value
@@ -27,8 +32,22 @@ LoweredStep = tuple[list[str], How]
 """The lines of a step, and how they express it."""
 
 
+class LoweringError(Exception):
+    """A lowering of an adapter returned no code or raised an exception, which is the cause."""
+
+
 def translate(case: Case, surface: Surface) -> Program | Unsupported:
-    """Return the program of a case on a surface, or the reason why it is unsupported."""
+    """Return the program of a case on a surface, or the reason why it is unsupported.
+
+    Raises ConformanceError for an error of the adapter, with its module and function, the surface and the case.
+    """
+    try:
+        return _translate(case, surface)
+    except LoweringError as error:
+        raise ConformanceError(f"surface {surface.name}: case {case.id}: {error}") from error.__cause__
+
+
+def _translate(case: Case, surface: Surface) -> Program | Unsupported:
     if isinstance(case.expect, Rejected) and not surface.validates:
         return Unsupported(f"{surface.name} does not check its arguments, so it cannot reject them")
     if case.operator in surface.lowerings and OPERATORS[case.operator].is_gradient:
@@ -112,10 +131,10 @@ def lower_step(step: Step, surface: Surface, *, native_only: bool, inner: bool) 
     try:
         code = _native_call(step, surface)
     # Conventions can have parameters of the wrong length or range, for which no call can be written.
-    except (ValueError, ArithmeticError, LookupError) as error:
-        if not native_only:
+    except LoweringError as error:
+        if not native_only or not isinstance(error.__cause__, (ValueError, ArithmeticError, LookupError)):
             raise
-        code = Unsupported(f"the call cannot be written for these parameters: {_lowering_error_text(error)}")
+        code = Unsupported(f"the call cannot be written for these parameters: {_lowering_error_text(error.__cause__)}")
     # For these cases, the rejection is the observed behaviour, so the rejected call is run.
     if native_only and isinstance(code, Unsupported) and code.rejected_call:
         code = code.rejected_call
@@ -138,11 +157,31 @@ def _lowering_error_text(error: Exception) -> str:
 
 
 def _call_lowering(lowering: Lowering, step: Step) -> Code:
-    """Return the code of a step, also the reason if a part of it, such as its padding, is unsupported."""
+    """Return the code of a step, also the reason if a part of it, such as its padding, is unsupported.
+
+    Raises LoweringError if the lowering returns something else or raises an exception.
+    """
     try:
-        return lowering(step)
+        code = lowering(step)
     except UnsupportedStep as error:
         return error.unsupported
+    except Exception as error:  # an adapter of another package may raise anything
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}"
+        problem = f"raised {type(error).__name__}: {error} ({place})"
+        raise LoweringError(f"{lowering_name(lowering)} for {step.operator} {problem}") from error
+    if isinstance(code, (str, Unsupported)) or (isinstance(code, tuple) and all(isinstance(one, str) for one in code)):
+        return code
+    problem = "which is no source text, tuple of lines or Unsupported"
+    raise LoweringError(f"{lowering_name(lowering)} for {step.operator} returned {code!r}, {problem}")
+
+
+def lowering_name(lowering: Lowering) -> str:
+    """Return the module and name of a lowering, for messages."""
+    function: Any = lowering
+    while isinstance(function, partial):
+        function = function.func
+    return f"adapter {function.__module__}: {getattr(function, '__qualname__', type(function).__name__)}"
 
 
 def _native_call(step: Step, surface: Surface) -> Code:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance import ConformanceError
-from reports.results.vocabulary import Status
+from reports.results.vocabulary import AGREEING_STATUSES, Status
 
 VERIFIED_FORMAT = 1
 """Version of the JSON format."""
@@ -90,7 +90,7 @@ class OperatorCounter:
 
     def add(self, status: str, how: str, dtype: str, rank: int, entry: str) -> None:
         """Count one result; entry: id of the ledger entry of a known deviation."""
-        if status == Status.PASS:
+        if status in AGREEING_STATUSES:
             self.agree[how] = self.agree.get(how, 0) + 1
             self.dtypes.add(dtype)
             self.ranks.add(rank)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from reports.analysis.causes import CommonCondition, CommonConditions, SeparatingConditions
+from reports.analysis.deviation import is_program_error
 from reports.analysis.differences import DTYPE_SUFFIX, LAST_OUTPUT, DifferenceGroup
 from reports.analysis.gravity import Gravity
 from reports.analysis.summary import list_text, predicate_text, single_line
@@ -26,6 +27,7 @@ from reports.results import (
     ResultRecord,
     Status,
 )
+from reports.results.vocabulary import AGREEING_STATUSES
 
 MAX_NAMED_SURFACES = 2  # in a title; more are counted
 MAX_EFFECT_LENGTH = 60  # characters of a message in a title
@@ -134,7 +136,7 @@ class CauseWriter:
     def _working_program(self, group: DifferenceGroup) -> WorkingProgram | None:
         names = set(self._surface_names[group.backend]) - set(group.surfaces)
         for result in self._supported[group.example.case]:
-            if result.surface in names and result.status == Status.PASS and result.outcome == Outcome.RETURNED:
+            if result.surface in names and result.status in AGREEING_STATUSES and result.outcome == Outcome.RETURNED:
                 program: ProgramRecord | None = self._programs.get(result.program or "")
                 if program is not None:
                     return WorkingProgram(
@@ -180,6 +182,8 @@ def _own_message(result: ResultRecord) -> str:
 
 def _crash_effect(result: ResultRecord, _: CaseRecord) -> str:
     cause = _first_line(_own_message(result))
+    if is_program_error(result):
+        return f"has an {cause}"
     return f"ends the process: {cause}" if cause else "ends the process"
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from reports.analysis.conditions import how_condition, shortest_conjunction
 from reports.analysis.differences import DifferenceGroup
 from reports.analysis.summary import count_text, list_text
-from reports.results import CaseRecord, Json, Report, ResultRecord, Status
+from reports.results import CaseRecord, Json, Report, ResultRecord
+from reports.results.vocabulary import AGREEING_STATUSES
 
 MAX_COMMON_CONDITIONS = 3  # per group
 MAX_PASSING_SHARE = 0.5  # conditions that hold for a larger share of the passing results are not listed
@@ -73,7 +74,7 @@ class CommonConditions:
         self._conditions: dict[tuple[str, str | None], frozenset[str]] = {}
         self._passing: defaultdict[tuple[str, str], list[ResultRecord]] = defaultdict(list)
         for result in report.results:
-            if result.status == Status.PASS:
+            if result.status in AGREEING_STATUSES:
                 self._passing[self._cases[result.case].operator, result.surface].append(result)
 
     def _conditions_of(self, result: ResultRecord) -> frozenset[str]:

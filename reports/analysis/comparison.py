@@ -9,7 +9,7 @@ from functools import cached_property
 from reports.analysis.circumstances import DifferingFact, differing_facts
 from reports.analysis.summary import count_text, nothing_ran
 from reports.results import BackendRun, CaseRecord, DifferenceKind, Outcome, Report, ResultRecord, Status, without_label
-from reports.results.vocabulary import Word
+from reports.results.vocabulary import AGREEING_STATUSES, Word
 
 
 class ChangeKind(Word):
@@ -35,13 +35,15 @@ SIGNIFICANT_KINDS = frozenset(ChangeKind) - {ChangeKind.ADDED}
 """Kinds of changes of results that existed before. New results never make a comparison fail."""
 STATUS_SEVERITIES = {
     Status.PASS: 0,
+    Status.SLOW: 0,  # the result agrees; only the machine was busy
     Status.STALE: 0,  # the result agrees; only the ledger is out of date
     Status.KNOWN: 1,
-    Status.UNSUPPORTED: 2,
-    Status.FLAKY: 3,
-    Status.FAIL: 4,
-    Status.TIMED_OUT: 5,
-    Status.CRASHED: 6,
+    Status.UNDECLARED: 2,
+    Status.UNSUPPORTED: 3,
+    Status.FLAKY: 4,
+    Status.FAIL: 5,
+    Status.TIMED_OUT: 6,
+    Status.CRASHED: 7,
 }
 """Order of the statuses of one result from good to bad. A change to a higher number is a regression."""
 SurfaceCaseKey = tuple[str, str]
@@ -240,14 +242,18 @@ def _result_changes(
     if _call_identity(cases[0]) != _call_identity(cases[1]):
         yield ChangeKind.REDEFINED, *statuses
         return
-    if before.status != after.status:
+    is_same = _judgement(before.status) == _judgement(after.status)
+    if not is_same:
         yield ChangeKind.STATUS, *statuses
     if answers[0] != answers[1]:
         yield ChangeKind.ANSWER, *answers
-    elif (
-        before.status == after.status and _behaviour(before) != _behaviour(after) and _has_stable_output(before, after)
-    ):
+    elif is_same and _behaviour(before) != _behaviour(after) and _has_stable_output(before, after):
         yield ChangeKind.VALUE, *statuses
+
+
+def _judgement(status: Status) -> Status:
+    """Return the status without the time of the run: a slow result agrees like any other."""
+    return Status.PASS if status in AGREEING_STATUSES else status
 
 
 def _call_identity(case: CaseRecord) -> tuple[object, ...]:

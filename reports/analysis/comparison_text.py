@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from reports.analysis.comparison import ChangeKind, FailOn, ReportDifference, ResultChange
 from reports.analysis.deviation import failure_reason, move_size_text, unravel_index
 from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, count_text
-from reports.results import SPECIAL_NUMBERS, CaseRecord, JsonNumber, RecordedArray, ResultRecord, Status, Verdict
+from reports.results import SPECIAL_NUMBERS, CaseRecord, JsonNumber, RecordedArray, ResultRecord, Verdict
+from reports.results.vocabulary import AGREEING_STATUSES
 
 KIND_HEADINGS = {
     ChangeKind.VALUE: "different values, same status",
@@ -132,7 +133,7 @@ def change_text(change: ResultChange) -> str:
         return _output_change_text(change.before, change.after, change.case) + _program_change_text(change)
     if change.kind == ChangeKind.REDEFINED:
         return " → ".join(STATUS_TEXTS[status] for status in (change.old_text, change.new_text) if status)
-    wrong = change.before if change.new_text == Status.PASS else change.after
+    wrong = change.before if change.new_text in AGREEING_STATUSES else change.after
     return _result_reason(wrong, change.case) + _program_change_text(change)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
-from reports.results import CaseRecord, RecordedArray, ResultRecord
+from reports.results import CaseRecord, Outcome, RecordedArray, ResultRecord
+from reports.results.vocabulary import PROGRAM_ERROR_PREFIX
 
 FLOAT_PRECISIONS = {"float16": (11, -14), "bfloat16": (8, -126), "float32": (24, -126), "float64": (53, -1022)}
 """Bits of the significand, and exponent of the smallest normal number, of each floating dtype."""
+PROGRAM_ERROR_EXPLANATION = "failed because of an error in the program that the adapter wrote"
 
 
 def deviation_text(result: ResultRecord, case: CaseRecord) -> str:
@@ -26,6 +28,11 @@ def deviation_text(result: ResultRecord, case: CaseRecord) -> str:
 def failure_reason(result: ResultRecord, case: CaseRecord) -> str:
     """Return what is wrong with a result: the deviation, the message or the reason; "" if they are not recorded."""
     return deviation_text(result, case) or result.message or result.reason or ""
+
+
+def is_program_error(result: ResultRecord) -> bool:
+    """Whether the program of a result is wrong. Its outcome is `crashed`, but no process has ended."""
+    return result.outcome == Outcome.CRASHED and (result.message or "").startswith(PROGRAM_ERROR_PREFIX)
 
 
 def _first_deviation(expected: RecordedArray, got: RecordedArray) -> str:

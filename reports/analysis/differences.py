@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
+from reports.analysis.deviation import is_program_error
 from reports.analysis.gravity import GRAVITY_RANKS, Gravity, gravity_of
 from reports.analysis.summary import (
     DIFFERING_STATUSES,
@@ -74,6 +75,8 @@ class DifferenceGroup:
     @property
     def action(self) -> str:
         """The behaviour of the surfaces, as a verb phrase."""
+        if is_program_error(self.example):
+            return "has an error in its program"
         return (
             "agrees, contrary to the ledger" if self.status == Status.STALE else KIND_ACTIONS.get(self.kind, "differs")
         )

@@ -7,16 +7,18 @@ from reports.results import Status
 
 STATUS_MEANINGS: dict[str, str] = {
     Status.FAIL: "The result differs from the expected one, and no entry of the ledger covers it.",
-    Status.CRASHED: "The call ended the process.",
+    Status.CRASHED: "The call ended the process, or the program that the adapter wrote has an error.",
     Status.TIMED_OUT: "The call did not finish within the time limit.",
     Status.FLAKY: "Repeated calls gave different results.",
     Status.STALE: "The ledger lists a deviation, but the result agrees: the entry is outdated.",
     Status.KNOWN: "The result differs in a way that an entry of the ledger describes. It does not fail the run.",
+    Status.UNDECLARED: "The surface answers a convention, but declares no answer. It does not fail the run.",
+    Status.SLOW: "The call exceeded the time limit once, and agreed in a second run. It does not fail the run.",
     Status.UNSUPPORTED: "The surface cannot express the case. It is not judged.",
     Status.PASS: "The result agrees with the expected one.",
 }
 GRAVITY_MEANINGS: dict[str, str] = {
-    Gravity.CRASH: "The call ends the process.",
+    Gravity.CRASH: "The call ends the process, or its program has an error.",
     Gravity.HANG: "The call does not finish within the time limit.",
     Gravity.VALUE: "A number is off by more than rounding allows.",
     Gravity.SPECIAL: "A NaN or an infinity is lost, or returned where a number is right.",

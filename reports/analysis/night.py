@@ -15,6 +15,7 @@ from reports.analysis.history import History, ReportedFinding, WrongResult, grou
 from reports.analysis.likely_cause import LikelyCause, likely_cause
 from reports.analysis.summary import UNEXPECTED_STATUSES, count_text
 from reports.results import BackendRun, FindingRecord, Report, ResultRecord, Status, without_label
+from reports.results.vocabulary import AGREEING_STATUSES
 
 MAX_TITLE_LENGTH = 230  # characters before the key; GitHub allows 256
 UNCHANGED_VERDICT_KINDS = ("value", "answer")
@@ -104,7 +105,7 @@ def compare_nights(current: Report, previous: Report | None, history: History) -
             for change in changes
             if change.kind == ChangeKind.STATUS
             and change.old_text in UNEXPECTED_STATUSES
-            and change.new_text == Status.PASS
+            and change.new_text in AGREEING_STATUSES
         ),
         tuple(_findings_not_redrawn(current, previous)),
         known,
@@ -282,7 +283,7 @@ def is_unstable(run: BackendRun, finding: FindingRecord) -> bool:
     return (
         finding.symptom == Status.FLAKY
         or Status.FLAKY in statuses
-        or (not finding.is_found_without_reference and Status.PASS in statuses)
+        or (not finding.is_found_without_reference and not AGREEING_STATUSES.isdisjoint(statuses))
     )
 
 

@@ -10,6 +10,7 @@ from reports.analysis.cause_text import CauseText
 from reports.analysis.summary import (
     UNEXPECTED_STATUSES,
     StatusCounts,
+    agreeing_count,
     count_by_status,
     count_text,
     counts_by_operator,
@@ -91,7 +92,7 @@ class LeadingCause:
 def overview_figures(report: Report) -> list[Figure]:
     """Return the five figures: agreeing, unexpected, known and unsupported results, and operators."""
     counts = count_by_status(report.results)
-    judged, passed, unexpected = judged_count(counts), counts.get(Status.PASS, 0), unexpected_count(counts)
+    judged, passed, unexpected = judged_count(counts), agreeing_count(counts), unexpected_count(counts)
     worst = next((status for status in UNEXPECTED_STATUSES if status in counts), None)
     operators, surfaces = len(counts_by_operator(report)), len(report.surfaces)
     return [
@@ -130,7 +131,7 @@ def ranked_surfaces(report: Report) -> list[RankedSurface]:
 
 def _surface_rank(one: RankedSurface) -> tuple[bool, int, int, float, str]:
     known = one.counts.get(Status.KNOWN, 0)
-    share = one.counts.get(Status.PASS, 0) / one.judged if one.judged else 1.0
+    share = agreeing_count(one.counts) / one.judged if one.judged else 1.0
     return not one.judged, -one.unexpected, -known, share, one.surface
 
 

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from reports.analysis.deviation import PROGRAM_ERROR_EXPLANATION, is_program_error
 from reports.results import (
     BackendRun,
     ConventionRecord,
@@ -16,15 +17,18 @@ from reports.results import (
     ResultRecord,
     Status,
 )
+from reports.results.vocabulary import AGREEING_STATUSES
 
 UNEXPECTED_STATUSES = (Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY, Status.STALE)
 """Statuses that make a run fail."""
+UNJUDGED_STATUSES = frozenset({Status.UNSUPPORTED, Status.UNDECLARED})
 DIFFERING_STATUSES = (*UNEXPECTED_STATUSES, Status.KNOWN)
 # The keys of these tables are also looked up by text, which may be the empty text or an answer.
 STATUS_RANKS: dict[str, int] = {status: rank for rank, status in enumerate(Status)}
 STATUS_SIGNS: dict[str, str] = {
     Status.PASS: "✓", Status.KNOWN: "≈", Status.UNSUPPORTED: "–", Status.FAIL: "✗",
     Status.CRASHED: "!", Status.TIMED_OUT: "…", Status.FLAKY: "~", Status.STALE: "?",
+    Status.UNDECLARED: "○", Status.SLOW: "◷",
 }  # fmt: skip
 STATUS_TEXTS: dict[str, str] = {status: status.replace("_", " ") for status in Status}
 STATUS_EXPLANATIONS = {
@@ -33,7 +37,15 @@ STATUS_EXPLANATIONS = {
     Status.TIMED_OUT: "timed out",
     Status.FLAKY: "differed between repetitions (flaky)",
     Status.STALE: "agreed although the ledger says that they differ (stale)",
+    Status.SLOW: "exceeded the time limit once and agreed in a second run (slow)",
 }
+HEADLINE_TEXTS = {
+    Status.SLOW: "slow",
+    Status.KNOWN: "known to deviate",
+    Status.UNDECLARED: "undeclared",
+    Status.UNSUPPORTED: "not supported",
+}
+"""Statuses that restrict the statement of the headline, in this order."""
 MAX_LISTED_NAMES = 6  # surfaces in one sentence
 KIND_ACTIONS: dict[str, str] = {
     DifferenceKind.SHAPE: "returns another shape",
@@ -79,8 +91,13 @@ def counts_by_surface(report: Report) -> dict[str, StatusCounts]:
 
 
 def judged_count(counts: StatusCounts) -> int:
-    """Count the judged results: all but the unsupported ones."""
-    return sum(number for status, number in counts.items() if status != Status.UNSUPPORTED)
+    """Count the judged results: all but the unsupported and the undeclared ones."""
+    return sum(number for status, number in counts.items() if status not in UNJUDGED_STATUSES)
+
+
+def agreeing_count(counts: StatusCounts) -> int:
+    """Count the results that agree."""
+    return sum(number for status, number in counts.items() if status in AGREEING_STATUSES)
 
 
 def unexpected_count(counts: StatusCounts) -> int:
@@ -113,8 +130,7 @@ def nothing_ran(backend: BackendRun) -> bool:
 
 def report_problems(report: Report) -> list[str]:
     """Return the problems of the runs and their results, one sentence each."""
-    counts = count_by_status(report.results)
-    statuses = [_status_problem(status, report) for status in UNEXPECTED_STATUSES if status in counts]
+    statuses = [sentence for status in UNEXPECTED_STATUSES for sentence in status_sentences(status, report)]
     findings = [
         f"{name}: exploration found {count_text(number, 'unknown difference')}."
         for name, number in _finding_counts(report).items()
@@ -124,8 +140,7 @@ def report_problems(report: Report) -> list[str]:
 
 def reliability_problems(report: Report) -> list[str]:
     """Return the problems that make a report unreliable: mixed or partial runs and stale entries of the ledger."""
-    stale = any(result.status == Status.STALE for result in report.results)
-    return [*_run_level_problems(report), *([_status_problem(Status.STALE, report)] if stale else [])]
+    return [*_run_level_problems(report), *status_sentences(Status.STALE, report)]
 
 
 def _run_level_problems(report: Report) -> list[str]:
@@ -145,12 +160,21 @@ def _finding_counts(report: Report) -> dict[str, int]:
     return {name: len(one.findings) for name, one in explored.items() if one and one.findings}
 
 
-def _status_problem(status: Status, report: Report) -> str:
-    counts = Counter(result.surface for result in report.results if result.status == status)
+def status_sentences(status: Status, report: Report) -> list[str]:
+    """Return the number of results that have a status, with the surfaces that have most; one sentence per cause."""
+    by_cause: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for result in report.results:
+        if result.status == status:
+            cause = PROGRAM_ERROR_EXPLANATION if is_program_error(result) else STATUS_EXPLANATIONS[status]
+            by_cause[cause][result.surface] += 1
+    counted = ((count_text(counts.total(), "result"), cause, counts) for cause, counts in by_cause.items())
+    return [f"{number} {cause}: {_ranked_text(counts)}." for number, cause, counts in counted]
+
+
+def _ranked_text(counts: Counter[str]) -> str:
     names = [f"{surface} ({number:,})" for surface, number in sorted(counts.items(), key=lambda one: (-one[1], one[0]))]
     more = [f"{len(names) - MAX_LISTED_NAMES} more"] if len(names) > MAX_LISTED_NAMES else []
-    listed = ", ".join(names[:MAX_LISTED_NAMES] + more)
-    return f"{count_text(counts.total(), 'result')} {STATUS_EXPLANATIONS[status]}: {listed}."
+    return ", ".join(names[:MAX_LISTED_NAMES] + more)
 
 
 def report_verdict(report: Report) -> ReportVerdict:
@@ -184,12 +208,10 @@ def _verdict_headline(report: Report, unexpected: int, complete: bool) -> str:
 def _agreement_headline(report: Report) -> str:
     """Return how many of the judged results agree, and everything that restricts the statement."""
     counts = count_by_status(report.results)
-    known, unsupported = counts.get(Status.KNOWN, 0), counts.get(Status.UNSUPPORTED, 0)
     selected = {name for run in report.backends for name in run.header.selection.operators}
     parts = [
-        f"{counts.get(Status.PASS, 0):,} of {judged_count(counts):,} judged agree",
-        *([f"{known:,} known to deviate"] if known else []),
-        *([f"{unsupported:,} not supported"] if unsupported else []),
+        f"{agreeing_count(counts):,} of {judged_count(counts):,} judged agree",
+        *(f"{counts[status]:,} {text}" for status, text in HEADLINE_TEXTS.items() if status in counts),
         *([f"only {', '.join(sorted(selected))}"] if 0 < len(selected) <= MAX_LISTED_NAMES else []),
         *([f"only {len(selected)} operators"] if len(selected) > MAX_LISTED_NAMES else []),
     ]

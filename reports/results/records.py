@@ -202,6 +202,7 @@ class ResultRecord(Record, frozen=True, kw_only=True, tag="result"):
     digest: str | None = nullable()
     got: RecordedArray | None = None
     flaky: bool = False
+    slow: bool = False
     worst: WorstElementRecord | None = None
     message: str | None = None
     reason: str | None = None

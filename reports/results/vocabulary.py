@@ -71,5 +71,13 @@ class Status(Word):
     FLAKY = "flaky"
     STALE = "stale"  # the ledger expects a difference, but the results agree
     KNOWN = "known"  # the ledger describes the difference
+    UNDECLARED = "undeclared"  # an answer to a convention for which the surface declares none
+    SLOW = "slow"  # it exceeded the time limit once, and agreed in a second run
     UNSUPPORTED = "unsupported"
     PASS = "pass"  # noqa: S105 - not a password
+
+
+AGREEING_STATUSES = frozenset({Status.PASS, Status.SLOW})
+"""Statuses of results that agree with the expected one."""
+PROGRAM_ERROR_PREFIX = "error in the program: "
+"""Start of the message of a result whose program is wrong. Its outcome is `crashed`, but the process did not end."""

@@ -13,9 +13,13 @@ from xml.etree import ElementTree
 from reports.analysis import summary
 from reports.analysis.summary import STATUS_TEXTS, UNEXPECTED_STATUSES, StatusCounts
 from reports.results import BackendRun, Report, Status
+from reports.results.vocabulary import AGREEING_STATUSES
 
 GREY_BACKGROUND, GREEN_BACKGROUND, AMBER_BACKGROUND, RED_BACKGROUND = "#444444", "#1a7f37", "#8a5a00", "#b31d28"
 """Background colours. White text has a contrast of at least 4.5 on each, as WCAG 2.2 requires."""
+EXPECTED_STATUSES = (Status.PASS, Status.KNOWN, Status.SLOW, Status.UNDECLARED)
+"""Statuses of results with a program that do not fail a run, in the order of a badge."""
+GREEN_STATUSES = AGREEING_STATUSES | {Status.UNSUPPORTED}
 MAX_LABEL_LENGTH = 60  # characters
 BADGE_HEIGHT_PIXELS, FONT_SIZE_PIXELS, BADGE_MARGIN_PIXELS = 20, 11, 6
 ADVANCE_PER_EM = 0.602  # width of a character of a monospaced font, relative to the font size
@@ -74,14 +78,14 @@ def _unused_name(name: str, taken: Collection[str]) -> str:
 def _surface_badge(backend: BackendRun, surface: str, counts: StatusCounts) -> Badge:
     label = summary.single_line(surface, MAX_LABEL_LENGTH)
     unexpected = [f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in UNEXPECTED_STATUSES if status in counts]
-    good = [f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in (Status.PASS, Status.KNOWN) if status in counts]
+    good = [f"{counts[status]:,} {STATUS_TEXTS[status]}" for status in EXPECTED_STATUSES if status in counts]
     if unexpected:
         return Badge(label, ", ".join(unexpected), RED_BACKGROUND)
     if not backend.complete:
         return Badge(label, "partial run", RED_BACKGROUND)
     if not good:
         return Badge(label, "nothing ran", RED_BACKGROUND)
-    return Badge(label, ", ".join(good), AMBER_BACKGROUND if Status.KNOWN in counts else GREEN_BACKGROUND)
+    return Badge(label, ", ".join(good), GREEN_BACKGROUND if counts.keys() <= GREEN_STATUSES else AMBER_BACKGROUND)
 
 
 def _endpoint_json(badge: Badge) -> str:

@@ -18,8 +18,10 @@ from reports.analysis.contradictions import contradiction_lines, find_contradict
 from reports.analysis.convention_rows import MAX_ANSWER_COLOURS, convention_rows
 from reports.analysis.deviation import deviation_text
 from reports.analysis.differences import difference_groups
+from reports.analysis.notes import report_notes
 from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, StatusCounts
 from reports.results import Status
+from reports.results.vocabulary import AGREEING_STATUSES
 from reports.views.history_chart import history_chart
 from reports.views.html_data import compress_json, report_payload
 from reports.views.template_environment import template_environment
@@ -84,6 +86,7 @@ def render_html(
         report=report,
         verdict=summary.report_verdict(report),
         problems=summary.reliability_problems(report),
+        notes=report_notes(report),
         figures=overview.overview_figures(report),
         ranking=overview.ranked_surfaces(report),
         leading=overview.leading_causes(texts),
@@ -179,7 +182,7 @@ def cell_text(counts: StatusCounts) -> str:
     """Return the text of a cell of the matrix: the number of differing results, or of judged ones if all agree."""
     judged, total = summary.judged_count(counts), sum(counts.values())
     if not judged:
-        return STATUS_SIGNS[Status.UNSUPPORTED]
+        return STATUS_SIGNS[cell_status(counts)]
     differing = summary.unexpected_count(counts) or counts.get(Status.KNOWN, 0)
     if differing:
         return f"{STATUS_SIGNS[cell_status(counts)]} {differing:,}"
@@ -203,7 +206,7 @@ def bar_order(counts: StatusCounts) -> list[tuple[Status, int]]:
 
 def all_agree(row: Mapping[str, StatusCounts]) -> bool:
     """Whether no judged result of a row of the matrix differs."""
-    return all(status in (Status.PASS, Status.UNSUPPORTED) for counts in row.values() for status in counts)
+    return all(status in {*AGREEING_STATUSES, Status.UNSUPPORTED} for counts in row.values() for status in counts)
 
 
 def results_link(operator: str = "", surface: str = "", status: str = "", kind: str = "") -> str:

@@ -14,7 +14,7 @@ from reports.analysis.summary import STATUS_TEXTS, UNEXPECTED_STATUSES
 from reports.results import BackendRun, CaseRecord, Report, ResultRecord, Status
 
 MAX_JUNIT_TEXT_LENGTH = 300  # characters of a `message` attribute; the text of the element is not shortened
-SKIP_TYPES = {Status.UNSUPPORTED: "pytest.skip", Status.KNOWN: "pytest.xfail"}
+SKIP_TYPES = {Status.UNSUPPORTED: "pytest.skip", Status.UNDECLARED: "pytest.skip", Status.KNOWN: "pytest.xfail"}
 """Statuses that are neither passed nor failed, with the type names that pytest uses."""
 XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 RUN_SUITE_NAME = "the whole run"  # cannot be the id of a case, because ids contain a slash
@@ -96,6 +96,8 @@ def _add_outcome(suite: ElementTree.Element, result: ResultRecord, backend: Back
     test = _test_case(suite, result.surface, result.case, result.seconds)
     if result.status in SKIP_TYPES:
         ElementTree.SubElement(test, "skipped", type=SKIP_TYPES[result.status], message=_xml_line(_skip_reason(result)))
+    elif result.status == Status.SLOW:
+        ElementTree.SubElement(test, "system-out").text = "\n".join(_xml_text(f"slow: {result.message or ''}"))
     elif result.status in UNEXPECTED_STATUSES:
         case = backend.cases[result.case]
         message = ": ".join(filter(None, [STATUS_TEXTS[result.status], result.kind, failure_reason(result, case)]))
@@ -105,6 +107,8 @@ def _add_outcome(suite: ElementTree.Element, result: ResultRecord, backend: Back
 
 def _skip_reason(result: ResultRecord) -> str:
     """Return why a case was skipped, with the issue if there is one, as the pytest plugin does."""
+    if result.status == Status.UNDECLARED:
+        return f"undeclared: {result.message or ''}"
     return f"{result.reason or 'no reason given'}" + (f" ({result.issue})" if result.issue else "")
 
 

@@ -9,6 +9,7 @@ from reports.analysis.comparison import ReportDifference
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
 from reports.analysis.deviation import deviation_text
 from reports.analysis.differences import DifferenceGroup, difference_groups
+from reports.analysis.notes import report_notes
 from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS
 from reports.results import BackendRun, Report, Status
 from reports.views import comparison_markdown
@@ -55,9 +56,10 @@ def _summary_sections(report: Report, difference: ReportDifference | None) -> It
 def _verdict_section(report: Report) -> PageSection:
     verdict = summary.report_verdict(report)
     problems = [f"- ❌ {escape_markdown(problem)}" for problem in summary.report_problems(report)]
+    notes = [f"- ⚠️ {escape_markdown(note)}" for note in report_notes(report)]
     sign = "✅" if verdict.is_good else "❌"
     above = [f"## {sign} {escape_markdown(verdict.headline)}", "", escape_markdown(verdict.sentence), ""]
-    return PageSection(above, problems, [""] if problems else [])
+    return PageSection(above, [*problems, *notes], [""] if problems or notes else [])
 
 
 def _surfaces_section(report: Report) -> PageSection:

@@ -55,6 +55,7 @@ PARQUET_COLUMNS: dict[str, tuple[pa.DataType, ColumnValue]] = {
     "verdict": (TEXT_TYPE, lambda row: row.result.verdict),
     "kind": (TEXT_TYPE, lambda row: row.result.kind),
     "flaky": (FLAG_TYPE, lambda row: row.result.flaky),
+    "slow": (FLAG_TYPE, lambda row: row.result.slow),
     "how": (TEXT_TYPE, lambda row: row.result.how),
     "seconds": (NUMBER_TYPE, lambda row: row.result.seconds),
     "budget_used": (NUMBER_TYPE, lambda row: row.result.budget_used),

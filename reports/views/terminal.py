@@ -11,18 +11,23 @@ from rich.text import Text
 from reports.analysis import summary
 from reports.analysis.contradictions import find_contradictions
 from reports.analysis.deviation import failure_reason
+from reports.analysis.notes import report_notes
 from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, UNEXPECTED_STATUSES
 from reports.results import Report, ResultRecord, Status
 
 STATUS_STYLES: dict[str, str] = {
     Status.PASS: "green",
     Status.KNOWN: "yellow",
+    Status.SLOW: "yellow",
+    Status.UNDECLARED: "yellow",
     Status.UNSUPPORTED: "dim",
     **dict.fromkeys(UNEXPECTED_STATUSES, "bold red"),
 }
 MAX_FAILURE_LINES = 40
 MAX_TERMINAL_LINE_LENGTH = 160  # characters
 MAX_SENTENCE_LENGTH = 600  # characters; the sentence of a finding is longer because it ends with the conditions
+
+MAX_NOTE_LENGTH = 2400  # characters; a note lists conventions, whose names are long
 
 
 def render_terminal(report: Report, *, brief: bool = False) -> RenderableType:
@@ -83,8 +88,9 @@ def _verdict_lines(report: Report) -> list[Text]:
         Text(f"{STATUS_SIGNS[Status.FAIL]} {terminal_line(problem)}", "red")
         for problem in summary.report_problems(report)
     ]
+    notes = [Text(summary.single_line(note, MAX_NOTE_LENGTH), "yellow") for note in report_notes(report)]
     headline = Text(f"{STATUS_SIGNS[Status.PASS if verdict.is_good else Status.FAIL]} {verdict.headline}", style)
-    return [Text(verdict.sentence), *_contradiction_line(report), *problems, headline]
+    return [Text(verdict.sentence), *_contradiction_line(report), *notes, *problems, headline]
 
 
 def _contradiction_line(report: Report) -> list[Text]:

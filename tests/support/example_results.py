@@ -206,6 +206,22 @@ def all_pass(surface):
     ]
 
 
+SLOW_MESSAGE = "timed out (no answer within 60 s), then, in a separate process, returned (0a)"
+
+
+def slow_results(surface):
+    """Return a result that agrees, and one that agrees after a timeout."""
+    late = result("max_pool/stride-2-padding-1", surface, status="slow", slow=True, message=SLOW_MESSAGE)
+    return [result("conv/edge-detector", surface), late]
+
+
+def undeclared(name, surface):
+    """Return the records of an answer for which the surface declares none."""
+    message = "answered 'real-cells'; the surface declares no answer"
+    unjudged = {"status": "undeclared", "verdict": None, "budget_used": None, "message": message}
+    return [convention(surface, None, "real-cells", "undocumented"), result(name, surface, **unjudged)]
+
+
 def alpha():
     """Return a run in which everything passes."""
     return run("alpha", ["alpha.nn", "alpha.nn.functional"], all_pass("alpha.nn") + all_pass("alpha.nn.functional"))

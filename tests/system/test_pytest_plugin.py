@@ -146,6 +146,28 @@ def test_item_result_follows_the_status(run, one_case, body, entries, expected):
         found.stdout.fnmatch_lines(["XFAIL s::max_pool/a - *it is known (https://example.org/2)"])
 
 
+def test_wrong_printed_output_is_a_usage_error(run, cases):
+    found = run(*cases(f"id: a, {X}, window: 2, expect: [[[[5, 7], [13, 14]]]]"))
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines(["ERROR: conformance: *:4: case max_pool/a: key 'expect': your expected 14 at *give 15"])
+
+
+def test_undeclared_answer_is_skipped(run, cases, fake_backend):
+    fake_backend(surface("s", "x = x[:, :, 1::2, 1::2]"))
+    question = f"id: q, about: q, {X}, window: 2, answers: {{two: {{stride: 2}}, one: {{stride: 1}}}}"
+    found = run(*cases(question, section="questions"), "-rs")
+    found.assert_outcomes(skipped=1)
+    found.stdout.fnmatch_lines(["SKIPPED *undeclared: answered 'two'; the surface declares no answer"])
+
+
+def test_slow_case_passes(run, one_case, pytester):
+    flag = str(pytester.path / "flag")
+    hangs = f"if not os.path.exists({flag!r}):\n    open({flag!r}, 'w').close()\n    time.sleep(60)\n"
+    found = run(*one_case(surface("s", f"{hangs}x = x[:, :, 1::2, 1::2]")), "--conformance-timeout", "2")
+    found.assert_outcomes(passed=1)
+    assert found.ret == 0
+
+
 def test_case_that_crashes_only_once_is_flaky(run, one_case, pytester):
     flag = str(pytester.path / "flag")
     once = f"if not os.path.exists({flag!r}):\n    open({flag!r}, 'w').close()\n    os.abort()\nx = x[:, :, 1::2, 1::2]"
@@ -307,7 +329,7 @@ def test_tests_in_files_run_together_with_cases(run, cases, fake_backend, pytest
     [
         (["--conformance-case", "nope"], "no case is selected"),
         (["--conformance-operator", "nope"], "operator 'nope': unknown, known are *"),
-        (["--conformance-surface", "nope"], "surface 'nope': unknown, the selected backends have s"),
+        (["--conformance-surface", "nope"], "surface 'nope': not a surface of numpy, which has s"),
         (["--conformance-timeout", "0"], "--conformance-timeout 0.0: not a number of seconds*"),
         (["--conformance-timeout", "nan"], "--conformance-timeout nan: *"),
         (["--conformance-memory", "-1"], "--conformance-memory -1.0: not a number of gigabytes*"),
@@ -495,15 +517,18 @@ def suite_properties(report):
 
 
 def test_xdist_reports_the_same_results(run_in_process, cases, pytester):
-    wrong = [f"id: w{n}, {X}, window: 2, expect: [[[[5, 7], [13, 1{n}]]]]" for n in range(4)]
-    options = cases(*CASES, *wrong)
+    # The loops of the built-in backend give neither answer.
+    answers = "answers: {one: {values: [1]}, two: {values: [2]}}"
+    wrong = [f"id: w{n}, about: w, {X}, window: 2, {answers}" for n in range(4)]
+    more = family(pytester.path, *wrong, section="questions", name="wrong.yaml")
+    options = [*cases(*CASES), "--conformance-cases", str(more)]
     for arguments in ([], ["-n", "2"]):
         found = run_in_process(*options, *arguments, "--junitxml=j.xml")
         found.assert_outcomes(passed=3, failed=4)
         tests = [*ET.parse(pytester.path / "j.xml").iter("testcase")]  # noqa: S314 - of this test's own making
         failed = {test.get("name") for test in tests if test.find("failure") is not None}
         assert failed == {f"max_pool/w{n}" for n in range(4)}
-        found.stdout.fnmatch_lines(["FAILED numpy.loops::max_pool/w0 - *pinned: *"])
+        found.stdout.fnmatch_lines(["FAILED numpy.loops::max_pool/w0 - *convention: *"])
         assert run_in_process(*options, *arguments, "numpy.loops::max_pool/a").parseoutcomes() == {"passed": 1}
 
 

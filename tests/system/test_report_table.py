@@ -4,7 +4,18 @@ import pytest
 
 from tests.support.browser_pages import wait_for_address, wait_for_status
 
-STATUSES = ["fail", "crashed", "timed out", "flaky", "stale", "known", "unsupported", "pass"]  # worst first
+STATUSES = [
+    "fail",
+    "crashed",
+    "timed out",
+    "flaky",
+    "stale",
+    "known",
+    "undeclared",
+    "slow",
+    "unsupported",
+    "pass",
+]  # worst first
 COLUMNS = {"status": 0, "surface": 1, "how": 2, "share": 3}
 
 

@@ -12,10 +12,11 @@ from conformance.adapters import registry
 from conformance.catalogue import loading
 from conformance.catalogue.check import MAX_SHOWN_NAMES, CaseChecker, CheckCache, check_problems, read_lock
 from conformance.catalogue.export_reader import damaged_files, is_export
-from conformance.catalogue.freeze import changelog_path, freeze_catalogue
+from conformance.catalogue.freeze import changelog_path, check_version_form, freeze_catalogue
 from conformance.cli.options import CACHE_OPTION, EXHAUSTIVE_OPTION, JOBS_OPTION, PATHS_ARGUMENT
 from conformance.cli.progress import progress_bar
 from conformance.judging import ledger
+from reports.analysis.summary import count_text
 
 
 @click.command()
@@ -48,7 +49,8 @@ def check(paths: tuple[Path, ...], level: str, cache: bool, jobs: int | None) ->
         raise ConformanceError("\n".join(loading.sort_errors(dict.fromkeys(errors))))
     if not cases.cases:
         raise ConformanceError(f"{', '.join(map(str, paths))}: contains no cases")
-    click.echo(f"{len(cases.cases)} cases are valid")
+    verb = "is" if len(cases.cases) == 1 else "are"
+    click.echo(f"{count_text(len(cases.cases), 'case')} {verb} valid")
 
 
 @click.command()
@@ -71,6 +73,8 @@ def freeze(  # noqa: PLR0917 - click gives the options by name
 
     Example: conformance freeze && git diff cases/lock.json
     """
+    if release is not None:
+        check_version_form(release)  # before the work
     cases = loading.load_catalogue(extend=True, level=level)
     with progress_bar("freeze") as step:
         checker = CaseChecker(CheckCache() if cache else None, jobs, step)
@@ -79,7 +83,7 @@ def freeze(  # noqa: PLR0917 - click gives the options by name
     for word, names in (("added", found.added), ("removed", found.removed), ("changed", changed)):
         _print_names(word, names)
     counts = f"{len(found.added)} added, {len(found.removed)} removed, {len(changed)} changed"
-    click.echo(f"{len(cases.cases)} cases frozen: {counts}")
+    click.echo(f"{count_text(len(cases.cases), 'case')} frozen: {counts}")
     if release is not None:
         click.echo(f"release {release}: {changelog_path()}")
 

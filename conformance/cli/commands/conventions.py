@@ -13,6 +13,7 @@ from conformance import IncompleteRun
 from conformance.adapters.api import Citation
 from conformance.catalogue import loading as catalogues
 from conformance.cli.console import line_width
+from conformance.cli.lookup import check_surface_globs
 from conformance.cli.options import CASES_OPTION, SURFACE_GLOB_OPTION
 from conformance.cli.results_io import observed_answers
 from conformance.judging.conventions import (
@@ -59,9 +60,10 @@ def conventions(
 
     Example: conformance conventions --question 'max_pool/*' --surface 'numpy.*'
     """
-    found = find_conventions(
-        catalogues.load_catalogue(paths).cases, observed_answers(results), globs=globs, surfaces=surface_globs
-    )
+    observed = observed_answers(results)
+    check_surface_globs(surface_globs, {surface for _, surface in observed})
+    cases = catalogues.load_catalogue(paths).cases
+    found = find_conventions(cases, observed, globs=globs, surfaces=surface_globs)
     if not any(convention.answers_by_surface for convention in found):
         raise IncompleteRun("no selected surface answers a selected convention")
     if output_format == "json":

@@ -60,7 +60,9 @@ def diff(old: Path, new: Path, output_format: str, fail_on: str, out: Path | Non
 
     Example: conformance diff build/before build/conformance --format markdown --out diff.md
     """
-    found, limit = compare_paths(old, load_file_or_folder(new)), FailOn(fail_on)
+    # OLD first: of two files that cannot be read, the error names the first one.
+    before = load_file_or_folder(old)
+    found, limit = _compare_results(before, load_file_or_folder(new)), FailOn(fail_on)
     _write_difference(found, limit, output_format, None if str(out) == STANDARD_OUTPUT else out)
     failed = bool(found.failing_changes(limit))
     sys.exit(INCOMPLETE_EXIT_STATUS if found.problems else CHANGED_EXIT_STATUS if failed else 0)
@@ -68,8 +70,12 @@ def diff(old: Path, new: Path, output_format: str, fail_on: str, out: Path | Non
 
 def compare_paths(old: Path, new: Report) -> ReportDifference:
     """Compare the results of a file or folder with new ones. Raises ConformanceError if they cannot be compared."""
+    return _compare_results(load_file_or_folder(old), new)
+
+
+def _compare_results(old: Report, new: Report) -> ReportDifference:
     try:
-        return compare_reports(load_file_or_folder(old), new)
+        return compare_reports(old, new)
     except Incomparable as error:
         raise ConformanceError(str(error)) from None
 

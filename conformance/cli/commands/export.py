@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from conformance import IncompleteRun
+from conformance import ConformanceError, IncompleteRun
 from conformance.catalogue import export, loading
 from conformance.cli.options import CASE_GLOB_OPTION, CASES_OPTION, OPERATOR_OPTION, level_option
 from conformance.cli.progress import progress_bar
+from reports.analysis.summary import count_text
 from reports.results.vocabulary import Level
 
 
@@ -29,10 +30,12 @@ def export_command(
 
     Example: conformance export build/catalogue --level standard
     """
+    if folder.exists() and not folder.is_dir():
+        raise ConformanceError(f"{folder}: is a file; DIR must be a folder")
     catalogue = loading.load_catalogue(paths, level=level, operators=operators, globs=globs)
     cases = catalogue.select(level, operators, globs)
     if not cases:
         raise IncompleteRun("no case is selected")
     with progress_bar("export") as step:
         export.write_export(catalogue, cases, folder, step)
-    click.echo(f"{len(cases)} cases exported: {folder}")
+    click.echo(f"{count_text(len(cases), 'case')} exported: {folder}")

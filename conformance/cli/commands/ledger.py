@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -16,43 +15,16 @@ from conformance.adapters.api import without_label
 from conformance.cases.features import CaseFeatures
 from conformance.catalogue import loading
 from conformance.catalogue.loading import Catalogue
-from conformance.cli.lookup import matches_any_glob
+from conformance.cli.failures import Failures, failure_kind, matching_failures
 from conformance.cli.options import CASES_OPTION
 from conformance.cli.results_io import load_given_or_latest
 from conformance.judging import ledger, ledger_entry
 from conformance.judging.ledger import Ledger
 from conformance.judging.ledger_entry import LedgerEntryDraft
-from reports.results import BackendRun, Report, ResultRecord, Status, Verdict
+from reports.results import Report, ResultRecord
 
-LEDGER_CANDIDATE_STATUSES = frozenset({Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY})
-JUDGED_STATUSES = LEDGER_CANDIDATE_STATUSES | {Status.PASS, Status.STALE}
 MAX_OBSERVED_LENGTH = 160
 """Maximum length in characters of an error message in the key `observed`."""
-
-
-@dataclass(frozen=True)
-class Failures:
-    """Failing results that a new entry will cover: not covered by any entry yet, all of one kind.
-
-    agreeing_results: (case, surface) of results on the same surfaces that the entry must not cover; cases_run: the
-    cases that were judged there.
-    """
-
-    results: tuple[ResultRecord, ...]
-    kind: str
-    backends: tuple[BackendRun, ...]
-    agreeing_results: frozenset[tuple[str, str]]
-    cases_run: frozenset[str]
-
-    @property
-    def cases(self) -> list[str]:
-        """The ids of the failing cases."""
-        return list(dict.fromkeys(result.case for result in self.results))
-
-    @property
-    def surfaces(self) -> list[str]:
-        """The failing surfaces without labels: an entry names versions, and labels differ between runs."""
-        return list(dict.fromkeys(without_label(result.surface) for result in self.results))
 
 
 @click.group("ledger", invoke_without_command=True)
@@ -74,6 +46,14 @@ def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
         click.echo(f"{entry.id:<{width}}  {_count_text(count, 'case'):>11}  {', '.join(entry.surfaces)}")
 
 
+def _check_reason(_context: click.Context, option: click.Parameter, reason: str) -> str:
+    """Return the reason. Raises BadParameter before any file is read if it is too short."""
+    if len(reason.strip()) < ledger_entry.MIN_REASON_LENGTH:
+        limit = f"a sentence of at least {ledger_entry.MIN_REASON_LENGTH} characters that says why the backend differs"
+        raise click.BadParameter(f"{reason!r} is not {limit}", param=option)
+    return reason
+
+
 @ledger_group.command()
 @click.argument("results", nargs=-1, type=click.Path(path_type=Path))
 @CASES_OPTION
@@ -88,7 +68,14 @@ def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
 @click.option(
     "--surface", "surfaces", multiple=True, metavar="GLOB", help="Only failures on these surfaces. Repeatable."
 )
-@click.option("--reason", required=True, metavar="TEXT", help="Why the backend differs, for readers of the report.")
+@click.option(
+    "--reason",
+    required=True,
+    metavar="TEXT",
+    callback=_check_reason,
+    help=f"Why the backend differs, for readers of the report: a sentence of at least {ledger_entry.MIN_REASON_LENGTH} "
+    "characters.",
+)
 @click.option("--issue", metavar="URL", help="URL of the upstream issue.")
 @click.option("--id", "name", metavar="ID", help="Id of the entry. [default: from surface, operator and kind]")
 @click.option("--observed", metavar="TEXT", help="Result of the backend. [default: from the worst result]")
@@ -106,15 +93,15 @@ def add(  # noqa: PLR0917 - click passes the options by name
 ) -> None:
     """Print a ledger entry for failures of a run.
 
-    The selector of the entry covers the failures with the fewest conditions, and covers no passing case. Find out why
-    the backend differs before you record the failure as known; --reason is printed in reports. Without RESULTS, all
-    files of build/conformance/results are read.
+    The selector of the entry covers the failures with the fewest conditions, and covers no passing case. The failures
+    may be of several kinds, which the entry then lists. Find out why the backend differs before you record the failure
+    as known; --reason is printed in reports. Without RESULTS, all files of build/conformance/results are read.
 
     Example: conformance ledger add --case 'pad/*' --surface 'numpy.*' --reason 'It ignores the value and pads with 0.'
     """
     cases, deviations, report = loading.load_catalogue(paths), _full_ledger(), load_given_or_latest(results)
     _check_results(report, cases)
-    failures = _matching_failures(report, cases, deviations, globs, surfaces or ("*",))
+    failures = matching_failures(report, cases, deviations, globs, surfaces or ("*",))
     draft, notes = _draft_entry(failures, cases, name or _entry_id(failures, deviations), reason, issue, observed)
     file = _ledger_file(failures)
     text = ledger_entry.append_entry(file, draft, first=file != ledger.ledger_path())
@@ -149,73 +136,6 @@ def _check_results(report: Report, cases: Catalogue) -> None:
             raise ConformanceError(f"backend {backend.name}: the run used another catalogue; run it again")
 
 
-def _matching_failures(
-    report: Report, cases: Catalogue, deviations: Ledger, globs: Sequence[str], surfaces: Sequence[str]
-) -> Failures:
-    """Return the matching failures. Raises ConformanceError if there are none, or if they are of several kinds."""
-    chosen: dict[str, list[ResultRecord]] = {}
-    backends = []
-    for backend in report.backends:
-        failing = [
-            result
-            for result in backend.results
-            if result.status in LEDGER_CANDIDATE_STATUSES
-            and matches_any_glob(result.case, globs)
-            and matches_any_glob(result.surface, surfaces)
-        ]
-        failing = [result for result in failing if not _is_known(result, backend, cases, deviations)]
-        backends += [backend] if failing else []
-        for result in failing:
-            chosen.setdefault(_difference_kind(result), []).append(result)
-    if not chosen:
-        raise ConformanceError(f"no case that matches {' or '.join(globs)} has a failure without a ledger entry")
-    if len(chosen) > 1:
-        examples = (f"{kind} ({some[0].case} on {some[0].surface})" for kind, some in sorted(chosen.items()))
-        raise ConformanceError(f"failures of several kinds: {', '.join(examples)}; select one with --case or --surface")
-    ((kind, results),) = chosen.items()
-    return _add_agreeing_results(tuple(results), kind, tuple(backends))
-
-
-def _add_agreeing_results(results: tuple[ResultRecord, ...], kind: str, backends: tuple[BackendRun, ...]) -> Failures:
-    """Return the failures together with the results on the same surfaces that the entry must not cover."""
-    surfaces, covered = {one.surface for one in results}, {(one.case, one.surface) for one in results}
-    judged = {
-        (one.case, one.surface)
-        for backend in backends
-        for one in backend.results
-        if one.surface in surfaces and one.status in JUDGED_STATUSES
-    }
-    failing = {one.case for one in results}
-    for case, surface in sorted(judged - covered):
-        if case in failing:
-            # One entry has the same selector for all its surfaces.
-            raise ConformanceError(
-                f"case {case}: fails on other surfaces, but not in this way on {surface}; select one with --surface"
-            )
-    return Failures(results, kind, backends, frozenset(judged - covered), frozenset(case for case, _ in judged))
-
-
-def _difference_kind(result: ResultRecord) -> str:
-    if result.status == Status.FLAKY:
-        return result.status
-    return result.kind if result.verdict == Verdict.DIFFER and result.kind else result.status
-
-
-def _is_known(result: ResultRecord, backend: BackendRun, cases: Catalogue, deviations: Ledger) -> bool:
-    """Whether the ledger covers a failure. Raises ConformanceError if an entry has the case with other kinds only."""
-    environment = backend.header.environment
-    case = cases.by_id[result.case]
-    entry = deviations.find_entry(
-        case, without_label(result.surface), environment.packages, environment.cpu, environment.device
-    )
-    if entry and _difference_kind(result) not in entry.kinds:
-        raise ConformanceError(
-            f"case {result.case} on {result.surface}: entry {entry.id} has this case with kind "
-            f"{', '.join(entry.kinds)}, not with {_difference_kind(result)}; change that entry"
-        )
-    return entry is not None
-
-
 def _draft_entry(  # noqa: PLR0917 - three of them are texts of the user
     failures: Failures, cases: Catalogue, name: str, reason: str, issue: str | None, observed: str | None
 ) -> tuple[LedgerEntryDraft, list[str]]:
@@ -229,7 +149,7 @@ def _draft_entry(  # noqa: PLR0917 - three of them are texts of the user
     draft = LedgerEntryDraft(
         id=name,
         surfaces=failures.surfaces,
-        kinds=[failures.kind],
+        kinds=failures.kinds,
         reason=reason,
         observed=observed or _observed_text(failures.results, cases),
         # If no selector separates the failures from passing cases, the entry lists the case ids.
@@ -239,7 +159,16 @@ def _draft_entry(  # noqa: PLR0917 - three of them are texts of the user
         device=sorted({backend.header.environment.device for backend in failures.backends}),
         issue=issue,
     )
-    return draft, [*notes, *_coverage_note(draft, failures, cases)]
+    return draft, [*notes, *_kinds_note(failures), *_coverage_note(draft, failures, cases)]
+
+
+def _kinds_note(failures: Failures) -> list[str]:
+    """Return a note with an example of each kind, if there are several."""
+    examples = {failure_kind(one): one for one in reversed(failures.results)}
+    texts = [f"{kind} ({one.case} on {one.surface})" for kind, one in sorted(examples.items())]
+    if len(texts) == 1:
+        return []
+    return [f"kinds: {', '.join(texts)}; if their reasons differ, add one entry for each with --case or --surface"]
 
 
 def _version_specifiers(failures: Failures) -> tuple[dict[str, str], list[str]]:
@@ -286,12 +215,12 @@ def _observed_text(results: Sequence[ResultRecord], cases: Catalogue) -> str:
     if result.worst:
         position = f"at {list(result.worst.index)} of {result.case}"
         return f"{result.worst.got} instead of {result.worst.expected}, {position}"
-    text = " ".join((result.message or _difference_kind(result)).split())
+    text = " ".join((result.message or failure_kind(result)).split())
     return f"{text if len(text) <= MAX_OBSERVED_LENGTH else text[:MAX_OBSERVED_LENGTH] + '…'} ({result.case})"
 
 
 def _entry_id(failures: Failures, deviations: Ledger) -> str:
-    """Return an unused id for the entry, made of the package of the surfaces, the operator and the kind."""
-    words = [failures.surfaces[0].split(".")[0], failures.cases[0].split("/")[0], failures.kind]
+    """Return an unused id for the entry, made of the package of the surfaces, the operator and the kinds."""
+    words = [failures.surfaces[0].split(".")[0], failures.cases[0].split("/")[0], *failures.kinds]
     name, taken = "-".join(words).replace("_", "-"), {entry.id for entry in deviations.entries}
     return next(free for free in (name, *(f"{name}-{n}" for n in range(2, len(taken) + 3))) if free not in taken)

@@ -14,6 +14,7 @@ from conformance.cli.options import CACHE_OPTION, CASES_OPTION, DEFAULT_OUTPUT_F
 from conformance.execution import rejudge
 from conformance.execution.expectation_cache import expectation_source
 from conformance.execution.targets import ledger_for
+from conformance.judging.declaration_check import check_declarations
 from reports.analysis.summary import escape_control_characters
 
 MAX_SHOWN_RESULTS = 3
@@ -59,6 +60,7 @@ def _rejudge_one(path: Path, paths: tuple[Path, ...], *, cache: bool) -> bool:
     device = Device(environment.device, environment.precision)
     backend = registry.get_backend(header.backend, environment.instructions or NATIVE, device)
     cases = loading.load_catalogue(paths, level=header.level)
+    check_declarations(backend, cases.cases, whole_catalogue=not paths)
     with expectation_source(use_caches=cache) as expected:
         rejudged = rejudge.rejudge_results(results, backend, cases, ledger_for(backend), expected)
     rejudge.replace_records(path, rejudged.records)

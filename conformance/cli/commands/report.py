@@ -156,6 +156,9 @@ def report(
 
     Example: conformance report build/conformance/results/numpy.jsonl --out report.html
     """
+    names = {name.strip() for text in required for name in text.split(",")}
+    if "" in names:
+        raise click.UsageError("--require: the name of a backend is empty")
     view = REPORT_FORMATS.get(output_format)  # None for the terminal
     loaded = _load_report(results, output_format, against, mixed=view is None or view.checks_required)
     if against is not None and not (view and view.takes_difference):
@@ -170,7 +173,6 @@ def report(
     else:
         difference = compare_paths(against, loaded) if against is not None else None
         _write_report(view, loaded, difference, _load_histories(history, loaded), out)
-    names = {name.strip() for text in required for name in text.split(",")}
     missing = names - {backend.name for backend in loaded.backends}
     if missing:
         raise IncompleteRun(f"no results of {', '.join(sorted(missing))}")

@@ -10,7 +10,7 @@ from conformance import IncompleteRun
 from conformance.adapters import registry
 from conformance.catalogue import loading as catalogues
 from conformance.cli.console import line_width
-from conformance.cli.lookup import matches_any_glob
+from conformance.cli.lookup import check_surface_globs, matches_any_glob
 from conformance.cli.markdown_pages import surfaces_page
 from conformance.cli.options import CASES_OPTION, OPERATOR_OPTION, SURFACE_GLOB_OPTION
 from conformance.translation.support import SUPPORT_TABLE_WIDTH, support_table, terminal_lines
@@ -45,6 +45,7 @@ def surfaces(
 
     Example: conformance surfaces --operator avg_pool --operator lp_pool --backend numpy
     """
+    check_surface_globs(surface_globs)
     backends = {name: registry.get_backend(name).surfaces for name in names or registry.backend_names()}
     chosen = {
         name: [surface for surface in found if matches_any_glob(surface.name, surface_globs or ["*"])]

@@ -17,7 +17,8 @@ window.Report.withData(() => {
   }
 
   function Outcome({ result }) {
-    const outcome = {
+    const programError = result.outcome === "crashed" && result.message?.startsWith("error in the program: ");
+    const outcome = programError ? "The program has an error." : {
       rejected: "The surface rejected the parameters.",
       unsupported: "The surface does not support this case.",
       crashed: "The process crashed.",

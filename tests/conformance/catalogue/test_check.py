@@ -263,3 +263,19 @@ def test_only_the_newest_cache_files_remain(cache_folder, monkeypatch):
     left = list(cache_folder.iterdir())
     assert len(left) == check.MAX_CHECK_CACHE_FILES
     assert CheckCache().get("text") == (RECORD,)
+
+
+def test_shipped_surface_without_an_answer_is_a_problem(catalogue, monkeypatch):
+    (surface,) = registry.get_backend("numpy").surfaces
+    answers = {name: one for name, one in surface.declarations.items() if name != "avg_pool/nan-in-window"}
+    made = fake_backends.backend(replace(surface, declarations=answers), name="numpy")
+    monkeypatch.setattr(registry, "backend_names", lambda: ("numpy",))
+    monkeypatch.setattr(registry, "built_in_modules", lambda: {"numpy": "numpy"})
+    monkeypatch.setattr(registry, "get_backend", lambda *_: made)
+    problem = "surface numpy.loops: declares no answer for avg_pool/nan-in-window, which it observes in case "
+    assert list(check.unanswered_conventions(catalogue)) == [f"{problem}avg_pool/nan-in-window"]
+    single = replace(catalogue, cases=(catalogue.by_id["avg_pool/nan-in-window"],), sweeps={})
+    assert f"{problem}avg_pool/nan-in-window" in check.check_problems(single, lock=lock.Lock({}))
+    assert not any("declares no answer" in one for one in check.check_problems(single))
+    monkeypatch.setattr(registry, "built_in_modules", dict)  # now it is a backend of another package
+    assert list(check.unanswered_conventions(catalogue)) == []

@@ -322,7 +322,7 @@ def test_commands_read_an_export(tmp_path, monkeypatch, capsys):
         out, error = capsys.readouterr()
         return left.value.code or 0, out.splitlines(), error.splitlines()
 
-    assert command("export", "out", "--cases", path)[:2] == (0, ["1 cases exported: out"])
+    assert command("export", "out", "--cases", path)[:2] == (0, ["1 case exported: out"])
     assert command("export", "out", "--cases", path, "--level", "standard")[1] == ["2 cases exported: out"]
     assert command("export", "out", "--cases", path, "--case", "nope")[::2] == (3, ["conformance: no case is selected"])
     assert command("list", "--cases", "out") == (0, ["max_pool/a", "max_pool/b"], [])

@@ -158,4 +158,4 @@ def test_command_names_what_was_added_and_refuses_with_one_line(tmp_path, monkey
     family(tmp_path, ONE)
     status, out, error = command()
     assert (status, out, len(error)) == (2, [], 1)
-    assert command("--remove") == (0, ["removed max_pool/b", "1 cases frozen: 0 added, 1 removed, 0 changed"], [])
+    assert command("--remove") == (0, ["removed max_pool/b", "1 case frozen: 0 added, 1 removed, 0 changed"], [])

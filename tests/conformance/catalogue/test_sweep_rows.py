@@ -129,7 +129,7 @@ def test_level_of_the_command_decides_what_is_checked_and_listed(load, tmp_path,
                 cli.main([*arguments, "--level", level])
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 1 + (ROWS + 1) + 1 + 1
-    assert lines[-2:] == ["1 cases are valid", f"{ROWS + 1} cases are valid"]
+    assert lines[-2:] == ["1 case is valid", f"{ROWS + 1:,} cases are valid"]
 
 
 def test_freeze_in_the_suites_own_folder_is_what_the_version_is_read_from(load, frozen, tmp_path, monkeypatch):

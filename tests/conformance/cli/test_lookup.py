@@ -7,11 +7,6 @@ from conformance.adapters import registry
 from conformance.cli import lookup
 
 
-def test_suggestion_is_the_most_similar_name():
-    assert lookup.nearest_name_hint("max_pol", ["min_pad", "max_pool"]) == ", did you mean 'max_pool'?"
-    assert lookup.nearest_name_hint("xyz", ["max_pool"]) == ""
-
-
 def test_case_of_the_catalogue_is_found():
     assert lookup.find_case((), "max_pool/book-1d").id == "max_pool/book-1d"
 
@@ -100,6 +95,12 @@ def test_framework_has_the_dialects_of_all_its_surfaces():
     assert lookup.find_dialects("keras") == [known["keras-torch.layers"], known["keras-torch.ops"]]
     assert lookup.find_dialects("torch.nn") == [known["torch.nn"]]
     assert lookup.find_dialects("keras.layers") == [known["keras-torch.layers"]]
+
+
+def test_pattern_that_matches_no_surface_is_an_error():
+    lookup.check_surface_globs(["numpy.*", "own@label"], ["own@label"])
+    with pytest.raises(ConformanceError, match=r"surface 'numpy\.x\*': unknown"):
+        lookup.check_surface_globs(["numpy.*", "numpy.x*"])
 
 
 def test_globs_select_surfaces_by_name():

@@ -4,7 +4,7 @@ import click
 import pytest
 
 from conformance.cli.parameter_types import (
-    NameType,
+    NameChoice,
     NumberType,
     PaddingType,
     RangeWithoutNaN,
@@ -27,7 +27,7 @@ from conformance.execution.selection import Shard
         (PaddingType(), "1:0", ((1, 0),)),
         (PaddingType(), "1:0,2", ((1, 0), (2, 2))),
         (SizesType(), "9" * 18, 10**18 - 1),
-        (NameType(["max_pool", "conv"]), "conv", "conv"),
+        (NameChoice(["max_pool", "conv"]), "conv", "conv"),
         (NumberType(), "-3", -3),
         (NumberType(), "0.5", 0.5),
         (NumberType(), "inf", float("inf")),
@@ -52,8 +52,8 @@ def test_text_becomes_a_value(kind, text, value):
         (PaddingType(()), "valid", "is not an integer"),
         (PaddingType(), "same", "'same' is not valid, same_upper or same_lower, nor a number"),
         (SizesType(), "1" * 19, "is not an integer"),
-        (NameType(["max_pool", "conv"]), "maxpool", "'maxpool' is unknown, did you mean 'max_pool'"),
-        (NameType(["max_pool", "conv"]), "zzz", "'zzz' is not one of 'max_pool', 'conv'"),
+        (NameChoice(["max_pool", "conv"]), "maxpool", "'maxpool' is unknown, did you mean 'max_pool'"),
+        (NameChoice(["max_pool", "conv"]), "zzz", "'zzz' is not one of 'max_pool', 'conv'"),
         (NumberType(), "one", "'one' is not a number"),
         (RangeWithoutNaN(0, 5), "nan", "nan is not a number"),
         (RangeWithoutNaN(0, 5), "6", "6.0 is not in the range 0<=x<=5"),

@@ -211,3 +211,26 @@ def test_flaky_result_remains_flaky_or_known(command, tmp_path, ledger_file, kin
     ledger_file.write_text(KNOWN.format(cases="max_pool/plain").replace("shape, value, convention", kinds), "utf-8")
     command("rejudge", surface("numpy.loops", counts), cases=CASES[:1])
     assert statuses(tmp_path) == {"plain": status}
+
+
+def test_slow_result_remains_slow(command, tmp_path):
+    flag = tmp_path / "flag"
+    once = f"if not os.path.exists({str(flag)!r}):\n    open({str(flag)!r}, 'w').close()\n    time.sleep(60)\n"
+    made = surface("numpy.loops", f"{once}x = x[:, :, 1::2, 1::2]")
+    assert command("run", made, cases=CASES[:1], options=("--timeout", "2"))[0] == 0
+    before = results(tmp_path).read_bytes()
+    assert statuses(tmp_path) == {"plain": "slow"}
+    command("rejudge", made, cases=CASES[:1])
+    assert results(tmp_path).read_bytes() == before
+
+
+def test_undeclared_result_is_dropped_once_an_answer_is_declared(command, tmp_path):
+    greatest = "x = x[..., 1::2]"
+    command("run", surface("numpy.loops", greatest), cases=[QUESTION], section="questions")
+    assert statuses(tmp_path) == {"q": "undeclared"}
+    before = results(tmp_path).read_bytes()
+    command("rejudge", surface("numpy.loops", greatest), cases=[QUESTION], section="questions")
+    assert results(tmp_path).read_bytes() == before
+    declared = surface("numpy.loops", greatest, declarations=declares("greatest"))
+    command("rejudge", declared, cases=[QUESTION], section="questions")
+    assert statuses(tmp_path) == {}

@@ -140,9 +140,18 @@ def test_convention_passes_if_the_observed_answer_is_declared(tmp_path, observed
     assert (answer.declared, answer.observed, answer.about) == (declared, observed, "By how much")
     (found,) = results(records)
     assert (found["status"] == "pass") is (observed == declared)
-    if found["status"] == "fail":
-        assert found["kind"] == "convention"
+    assert (found["status"] == "undeclared") is (declared is None and observed != "other")
+    assert (found["kind"] == "convention") is (found["status"] == "fail")
+    if found["status"] != "pass":
         assert observed in found["message"]
+    assert summary.report_verdict(report).is_good is (found["status"] != "fail")
+
+
+def test_ledger_entry_for_the_convention_covers_an_undeclared_answer(tmp_path):
+    answering = surface("s", ANSWERS["one"])
+    entries = [replace(known("convention"), cases=("max_pool/q",))]
+    _, records = run(tmp_path, answering, cases=[QUESTION], section="questions", entries=entries)
+    assert results(records)[0]["status"] == "known"
 
 
 def test_two_answers_to_one_convention_are_a_contradiction(tmp_path):

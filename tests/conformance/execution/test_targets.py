@@ -26,7 +26,8 @@ def test_interpreter_of_this_process_is_not_named_to_other_machines():
         (["nopy"], [], "nopy"),
         (["numpy", "numpy=/other"], [], "backend 'numpy': named twice"),
         (["numpy@Old=/one", "numpy@old=/two"], [], "named twice"),
-        (["numpy"], ["torch.nn"], "surface 'torch.nn': unknown, the selected backends have numpy.loops"),
+        (["numpy"], ["torch.nn"], "surface 'torch.nn': not a surface of numpy, which has numpy.loops"),
+        (["numpy"], ["numpy.lop"], "surface 'numpy.lop': not a surface of numpy, did you mean 'numpy.loops'"),
         (["numpy", "torch"], ["torch.nn"], "backend 'numpy': does not have the surfaces torch.nn"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import ast
 import io
+import re
 import subprocess
 import sys
 import threading
@@ -20,6 +21,7 @@ from conformance.execution.job import Job, WorkerFailed
 from conformance.execution.job_pace import MIN_QUEUED_JOBS
 from conformance.execution.worker_process import Worker
 from conformance.judging.repeats import SAME_IN_NEW_PROCESS
+from reports.results.vocabulary import PROGRAM_ERROR_PREFIX
 from tests.support.fake_backends import SETUP, backend, program
 from tests.support.started_workers import PYTHON, X, gone, outcomes, started
 
@@ -149,12 +151,30 @@ def test_exit_is_a_crash_that_the_worker_survives(shared, body, message):
 
 @pytest.mark.parametrize(
     "body",
-    ["nope()", "import nope_nope", "x = (", "from os import nope", "    x = 1\n  x = 2", "def f(): return y\nf()"],
+    [
+        *("nope()", "import nope_nope", "x = (", "from os import nope", "    x = 1\n  x = 2", "def f(): return y\nf()"),
+        *("np.nope", "import fractions\nfractions.nope", "x.nope", "y = y + 1"),  # numpy has a __getattr__ of its own
+    ],
 )
 def test_error_in_the_program_is_a_crash_not_a_rejection(shared, body):
     outcome = ran(shared, body)
     assert outcome.kind == "crashed"
-    assert "error in the program" in outcome.message
+    assert re.fullmatch(PROGRAM_ERROR_PREFIX + r"\w+: .*, line \d+", outcome.message)
+
+
+@pytest.mark.parametrize(
+    ("body", "name"),
+    [
+        ("import shlex\nshlex.split(3)", "AttributeError: 'int' object has no attribute 'read'"),
+        ("eval('nope')", "NameError: name 'nope' is not defined"),
+        ("import ast\nast.parse('x = (')", "SyntaxError: "),
+        ("import importlib\nimportlib.import_module('nope')", "ModuleNotFoundError: No module named 'nope'"),
+    ],
+)
+def test_the_same_exceptions_raised_by_other_code_are_rejections(shared, body, name):
+    outcome = ran(shared, body)
+    assert outcome.kind == "rejected"
+    assert outcome.message.startswith(name)
 
 
 @pytest.mark.parametrize(

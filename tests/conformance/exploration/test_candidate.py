@@ -30,11 +30,6 @@ LEVELS = {"rank": 2, "batch": 1, "channels": 1, "extent": (4, 5), "window": (2, 
          "dilation": (1, 1), "rounding": "floor", "values": "integers", "dtype": "float32"}  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def sweeps():
-    return loading.load_catalogue().sweeps
-
-
 def make_candidate(**levels):
     return Candidate("max_pool", {**LEVELS, **levels}, X)
 

@@ -8,7 +8,6 @@ import pytest
 from conformance.adapters import registry
 from conformance.adapters.api import Declaration, Program, Surface, Unsupported
 from conformance.cases.operators import OPERATORS
-from conformance.catalogue import loading
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import CONVENTION_DOMAINS, conventions_of, domains_of
 from conformance.exploration.conventions import reference_answers, unsupported_by_oracle
@@ -29,11 +28,6 @@ TIE = "max_pool_with_indices/tie"
 PADDING_ONLY_LEVELS = {name: level for name, level in TIED.levels.items() if name != "output"} | {
     "extent": (1,), "padding": ((1, 1),), "dilation": (2,)
 }  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def sweeps():
-    return loading.load_catalogue().sweeps
 
 
 def draw_inside(space, domain, *seeds):

@@ -8,7 +8,6 @@ import pytest
 
 from conformance.adapters.api import Surface
 from conformance.cases.operators import OPERATORS, Arithmetic
-from conformance.catalogue import loading
 from conformance.execution.targets import RunTarget
 from conformance.exploration import cross_surface, diagnosis, space
 from conformance.exploration.candidate import Candidate
@@ -27,11 +26,6 @@ RIGHT = "x.mean(axis=tuple(range(2, x.ndim)), keepdims=True)"
 MAX_CORRECT_EXTENT = 1023
 WRONG_BEYOND = f"({RIGHT} * np.asarray(1 if max(x.shape[2:]) <= {MAX_CORRECT_EXTENT} else 1.25, x.dtype))"
 CASES = 80
-
-
-@pytest.fixture(scope="module")
-def sweeps():
-    return loading.load_catalogue().sweeps
 
 
 def averaging_surface(name, text):

@@ -1,16 +1,8 @@
 """Tests of conformance.exploration.diagnosis."""
 
-import pytest
-
-from conformance.catalogue import loading
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.diagnosis import neighbours_of
 from conformance.exploration.space import OperatorSpace
-
-
-@pytest.fixture(scope="module")
-def sweeps():
-    return loading.load_catalogue().sweeps
 
 
 def test_neighbours_are_valid_and_differ_in_one_parameter(sweeps):

@@ -5,37 +5,18 @@ import sys
 import pytest
 
 from conformance.adapters import registry
-from conformance.catalogue import loading
 from conformance.execution.job import Limits
 from conformance.exploration import diagnosis
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import conventions_of
 from conformance.exploration.evaluation import LocalEvaluator, make_requests
-from conformance.exploration.explorer import Explorer, StopCondition
+from conformance.exploration.explorer import Explorer
 from conformance.exploration.oracles import ReferenceOracle, RelationOracle
 from conformance.exploration.space import OperatorSpace
 from conformance.exploration.symptoms import REFERENCE
 from conformance.judging.ledger import Ledger
 from tests.support.nightly import NIGHTLY
-
-
-@pytest.fixture(scope="module")
-def sweeps():
-    return loading.load_catalogue().sweeps
-
-
-def evaluator_of(*bugs, jobs=1, limits=None):
-    names = [f"planted.{name}" for name in bugs]
-    return LocalEvaluator(
-        registry.get_backend("planted"), sys.executable, Ledger(), surfaces=names, jobs=jobs, limits=limits
-    )
-
-
-def explore(evaluator, sweeps, cases, *operators, seed=0):
-    with evaluator:
-        explorer = Explorer(evaluator, {name: OperatorSpace.from_sweeps(name, sweeps) for name in operators}, seed)
-        explorer.explore(StopCondition(cases))
-    return explorer
+from tests.support.planted_evaluator import evaluator_of, explore
 
 
 @pytest.mark.usefixtures("planted")

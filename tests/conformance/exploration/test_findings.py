@@ -7,10 +7,8 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.cases.features import case_features
-from conformance.catalogue import loading
 from conformance.exploration import diagnosis, findings as findings_module
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult, make_requests
-from conformance.exploration.explorer import Explorer, StopCondition
 from conformance.exploration.findings import ExplorationFinding
 from conformance.exploration.oracles import ReferenceOracle, RelationOracle
 from conformance.exploration.output import finding_record
@@ -21,12 +19,7 @@ from conformance.judging import ledger
 from conformance.judging.ledger import Ledger
 from reports.results.exploration import OracleKind
 from reports.results.vocabulary import DifferenceKind, Status
-
-
-@pytest.fixture(scope="module")
-def sweeps():
-    return loading.load_catalogue().sweeps
-
+from tests.support.planted_evaluator import evaluator_of, explore
 
 VALUE = Symptom(DifferenceKind.VALUE)
 BATCH, CHANNELS, SHIFT = (OracleName(OracleKind.RELATION, name) for name in ("batch", "channels", "shift"))
@@ -40,20 +33,6 @@ def test_known_deviations_are_only_counted(sweeps):
         candidate, [SurfaceResult("numpy.loops", "known", VALUE), SurfaceResult("numpy.loops", "stale")]
     )
     assert collector.add([known], 0) == []
-
-
-def evaluator_of(*bugs, jobs=1, limits=None):
-    names = [f"planted.{name}" for name in bugs]
-    return LocalEvaluator(
-        registry.get_backend("planted"), sys.executable, Ledger(), surfaces=names, jobs=jobs, limits=limits
-    )
-
-
-def explore(evaluator, sweeps, cases, *operators, seed=0):
-    with evaluator:
-        explorer = Explorer(evaluator, {name: OperatorSpace.from_sweeps(name, sweeps) for name in operators}, seed)
-        explorer.explore(StopCondition(cases))
-    return explorer
 
 
 @pytest.mark.usefixtures("planted")

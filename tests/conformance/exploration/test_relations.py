@@ -1,30 +1,14 @@
 """Tests of conformance.exploration.relations, and of the oracle that checks them."""
 
-import sys
-
 import pytest
 
-from conformance.adapters import registry
-from conformance.catalogue import loading
 from conformance.execution.task import TaskJudge
-from conformance.exploration.evaluation import LocalEvaluator, make_requests
+from conformance.exploration.evaluation import make_requests
 from conformance.exploration.oracles import RelationOracle
 from conformance.exploration.relations import RELATIONS
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
-from conformance.judging.ledger import Ledger
-
-
-@pytest.fixture(scope="module")
-def sweeps():
-    return loading.load_catalogue().sweeps
-
-
-def evaluator_of(*bugs, jobs=1, limits=None):
-    names = [f"planted.{name}" for name in bugs]
-    return LocalEvaluator(
-        registry.get_backend("planted"), sys.executable, Ledger(), surfaces=names, jobs=jobs, limits=limits
-    )
+from tests.support.planted_evaluator import evaluator_of
 
 
 @pytest.mark.usefixtures("planted")

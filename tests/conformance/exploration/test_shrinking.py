@@ -2,28 +2,20 @@
 
 import itertools
 import math
-import sys
 
 import numpy as np
 import pytest
 
-from conformance.adapters import registry
 from conformance.cases.steps import case_step
-from conformance.catalogue import loading
 from conformance.execution.worker_process import Worker
-from conformance.exploration.evaluation import LocalEvaluator, make_requests
+from conformance.exploration.evaluation import make_requests
 from conformance.exploration.oracles import ReferenceOracle, evaluate
 from conformance.exploration.rng import Rng
 from conformance.exploration.shrinking import shrink
 from conformance.exploration.space import OperatorSpace
 from conformance.exploration.symptoms import Symptom
-from conformance.judging.ledger import Ledger
 from reports.results.vocabulary import DifferenceKind, Outcome
-
-
-@pytest.fixture(scope="module")
-def sweeps():
-    return loading.load_catalogue().sweeps
+from tests.support.planted_evaluator import evaluator_of
 
 
 def test_shrinking_reaches_the_smallest_candidate_that_differs(sweeps):
@@ -57,13 +49,6 @@ def test_shrinking_removes_numbers_that_are_not_needed(sweeps):
     smallest = [shrink(one, lambda candidates: list(map(has_tie, candidates))) for one in tied]
     assert [one.written_numbers["x"] for one in smallest] == [[[[0.0, 0.0]]]] * 8
     assert {one.per_axis("window") for one in smallest} == {(2,)}
-
-
-def evaluator_of(*bugs, jobs=1, limits=None):
-    names = [f"planted.{name}" for name in bugs]
-    return LocalEvaluator(
-        registry.get_backend("planted"), sys.executable, Ledger(), surfaces=names, jobs=jobs, limits=limits
-    )
 
 
 @pytest.mark.usefixtures("planted")

@@ -26,7 +26,6 @@ def once(folder, deed, then=RIGHT):
     [
         ("os.abort()", "crashed", "crashed (signal 6 (Aborted))"),
         ("os._exit(0)", "crashed", "crashed (the process exited with status 0)"),
-        ("time.sleep(60)", "timed_out", "timed out (no answer within 2 s)"),
         ("raise MemoryError('all gone')", "crashed", "crashed (MemoryError: all gone)"),
         ("raise SystemExit(3)", "crashed", "crashed (SystemExit: 3)"),
     ],
@@ -41,6 +40,33 @@ def test_case_that_does_it_once_only_is_flaky_and_its_neighbours_are_not(tmp_pat
     assert flaky["message"].startswith(f"{told}, then, in a separate process, returned (")
     assert {one["status"] for one in found.values()} == {"pass"}
     assert not summary.report_verdict(report).is_good
+
+
+@pytest.mark.parametrize(
+    ("then", "status", "verdict"),
+    [(RIGHT, "slow", "agree"), (ALWAYS_WRONG, "fail", "differ"), ("raise ValueError('no')", "fail", "differ")],
+)
+def test_second_outcome_counts_after_a_single_timeout(tmp_path, then, status, verdict):
+    report, records = run(tmp_path, surface("s", once(tmp_path, "time.sleep(60)", then)), limit=2)
+    (found,) = results(records)
+    assert (found["status"], found["verdict"], found["slow"]) == (status, verdict, True)
+    assert "timed out (no answer within 2 s), then, in a separate process, re" in found["message"]
+    assert summary.report_verdict(report).is_good == (status == "slow")
+
+
+def test_timeout_that_is_followed_by_a_crash_is_flaky(tmp_path):
+    report, records = run(tmp_path, surface("s", once(tmp_path, "time.sleep(60)", "os.abort()")), limit=2)
+    (found,) = results(records)
+    assert (found["status"], found["outcome"]) == ("flaky", "timed_out")
+    assert not summary.report_verdict(report).is_good
+
+
+@pytest.mark.parametrize(
+    ("entry", "status"), [(known("flaky"), "slow"), (known("value"), "stale"), (known("timed_out"), "known")]
+)
+def test_ledger_entry_applies_to_a_slow_case(tmp_path, entry, status):
+    _, records = run(tmp_path, surface("s", once(tmp_path, "time.sleep(60)")), entries=[entry], limit=2)
+    assert results(records)[0]["status"] == status
 
 
 @pytest.mark.parametrize(("body", "status"), [(CRASHES, "crashed"), ("time.sleep(60)", "timed_out")])
@@ -166,7 +192,19 @@ def test_run_with_other_repeats_is_not_resumed(tmp_path):
 
 def test_two_trials_are_reported_in_the_order_in_which_they_were_seen():
     one = np.ones(1)
-    came = combine_retry(ProgramOutcome("timed_out", message="no answer"), ProgramOutcome("returned", (one,)))
-    assert came.kind == "timed_out"
-    assert came.flakiness.startswith("timed out (no answer), then, in a separate process, returned (")
+    came = combine_retry(ProgramOutcome("crashed", message="signal 6"), ProgramOutcome("returned", (one,)))
+    assert came.kind == "crashed"
+    assert came.flakiness.startswith("crashed (signal 6), then, in a separate process, returned (")
     assert combine_repeats([ProgramOutcome("returned", (one,))] * 3, lambda _: True).flakiness == ""
+
+
+def test_repeated_case_is_slow_only_if_a_single_run_exceeds_the_limit_and_the_others_are_equal():
+    late, right = ProgramOutcome("timed_out", message="no answer"), ProgramOutcome("returned", (np.ones(1),))
+    other = ProgramOutcome("returned", (np.zeros(1),))
+    slow = combine_repeats([right, late, right], lambda _: True)
+    assert (slow.kind, slow.flakiness) == ("returned", "")
+    assert slow.slowness.startswith("of 3 runs: returned (")
+    for outcomes_of_runs in ([late, late, right], [late, right, other]):
+        combined = combine_repeats(outcomes_of_runs, lambda _: True)
+        assert (combined.kind, combined.slowness) == ("timed_out", "")
+        assert combined.flakiness.startswith("of 3 runs: timed out (no answer)")

@@ -233,7 +233,8 @@ def test_crash_gives_no_answer_for_a_convention(tmp_path):
         (DOCUMENTED, "two", None, "convention", "the surface declares 'one'"),
         (PINNED, "two", None, "changed", "it answered 'one' in version 2.0"),
         (PINNED, "other", None, "convention", "answered 'other'"),
-        (None, "one", None, "convention", "declares no answer"),
+        (None, "other", None, "convention", "declares no answer"),
+        (None, "one", ("two", "max_pool/q"), "convention", "contradicts itself: it answered 'two' in max_pool/q"),
         (PINNED, "two", ("one", "max_pool/q"), "convention", "contradicts itself: it answered 'one' in max_pool/q"),
     ],
 )
@@ -242,6 +243,12 @@ def test_answer_is_compared_with_the_declaration(declaration, observed, conflict
     assert verdict.kind == kind
     assert (verdict.verdict == "agree") is (kind is None)
     assert text in verdict.message
+
+
+def test_answer_without_a_declaration_has_no_verdict():
+    verdict = judge_declaration("one", None, None)
+    assert (verdict.verdict, verdict.kind) == (None, None)
+    assert verdict.message == "answered 'one'; the surface declares no answer"
 
 
 def test_contradiction_names_another_answer_for_the_same_convention():

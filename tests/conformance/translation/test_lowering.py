@@ -4,6 +4,7 @@ import ast
 
 import pytest
 
+from conformance import ConformanceError
 from conformance.adapters import registry
 from conformance.adapters.api import Bfloat16Conversion, Program, Surface, Unsupported
 from conformance.cases.case import Value
@@ -382,3 +383,32 @@ def test_surface_without_compositions_has_no_adaptive_pooling(tmp_path):
     case = one(tmp_path, f"{ADAPTIVE}, output_size: 1", operator="adaptive_avg_pool")
     surface = without_adaptive(allows_compositions=False, fallbacks={})
     assert isinstance(translate(case, surface), Unsupported)
+
+
+@pytest.mark.parametrize(
+    ("lowering", "problem"),
+    [
+        (lambda _step: None, "returned None, which is no source text, tuple of lines or Unsupported"),
+        (lambda _step: ["x = x"], "returned ['x = x'], which is no"),
+        (lambda _step: ("x = x", None), "returned ('x = x', None), which is no"),
+        (lambda _step: 1 / 0, "raised ZeroDivisionError: division by zero (test_lowering.py:"),
+        (
+            lambda step: step.nothing,
+            "raised AttributeError: 'Step' object has no attribute 'nothing' (test_lowering.py:",
+        ),
+    ],
+)
+def test_error_of_a_lowering_names_adapter_operator_surface_and_case(tmp_path, lowering, problem):
+    case = one(tmp_path, "id: a, x: {values: arange, shape: [1, 1, 4]}, window: 2")
+    with pytest.raises(ConformanceError) as error:
+        translate(case, Surface("s", {"max_pool": lowering}))
+    (line,) = str(error.value).splitlines()
+    start = "surface s: case max_pool/a: adapter tests.conformance.translation.test_lowering: <lambda> for max_pool "
+    assert line.startswith(start + problem)
+
+
+def test_call_that_cannot_be_written_for_invalid_parameters_is_unsupported(tmp_path):
+    text = "id: a, x: {values: arange, shape: [1, 1, 4]}, window: 2, stride: 0, expect: {rejected: StrideIsZero}"
+    program = translate(one(tmp_path, text), Surface("s", {"max_pool": lambda step: f"x[::{1 // step.stride[0]}]"}))
+    assert isinstance(program, Unsupported)
+    assert program.reason.startswith("the call cannot be written for these parameters: ")

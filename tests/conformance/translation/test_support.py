@@ -101,7 +101,7 @@ def test_command_shows_the_requested_operators_and_surfaces(capsys):
     assert "native" in output.out
 
 
-def test_command_reports_that_no_surface_is_selected(capsys):
+def test_command_reports_a_pattern_that_matches_no_surface(capsys):
     status, output = run(capsys, "--operator", "lp_pool", "--surface", "nope.*")
-    assert status == 3
-    assert "no surface is selected" in output.err
+    assert status == 2
+    assert "surface 'nope.*': unknown" in output.err

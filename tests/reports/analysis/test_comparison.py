@@ -2,6 +2,7 @@
 
 from tests.support import example_results as example
 from tests.support.compared_runs import (
+    BORDER,
     NN,
     POOL,
     TOO_LARGE,
@@ -42,3 +43,23 @@ def test_two_labels_of_one_backend_are_compared_by_surface(compared):
     assert difference.changes[0].backend == "alpha@2.3 → alpha"
     same = compared(old, [{**old[0]}, *old[1:-2], {**old[-2], "digest": "00"}, old[-1]])
     assert kinds(same) == [("value", POOL, "alpha.nn@2.3", "pass", "pass")]
+
+
+def test_slow_result_is_compared_like_one_that_passes(compared):
+    late = result(POOL, NN, status="slow", slow=True, message=example.SLOW_MESSAGE)
+    assert kinds(compared(alpha(result(POOL, NN)), alpha(late))) == []
+    assert kinds(compared(alpha(result(POOL, NN)), alpha({**late, "digest": "00"}))) == [
+        ("value", POOL, NN, "pass", "slow")
+    ]
+    hung = example.died(POOL, NN, "timed_out", "no answer")
+    (change,) = compared(alpha(late), alpha(hung)).changes
+    assert change.is_regression
+
+
+def test_undeclared_answer_is_worse_than_a_pass_and_better_than_a_failure(compared):
+    _, undeclared = example.undeclared(BORDER, NN)
+    answered = result(BORDER, NN)
+    (change,) = compared(alpha(answered), alpha(undeclared)).changes
+    assert change.is_regression
+    (change,) = compared(alpha({**answered, "status": "fail"}), alpha(undeclared)).changes
+    assert not change.is_regression

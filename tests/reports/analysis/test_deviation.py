@@ -5,13 +5,17 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from reports.analysis import summary
+from reports.analysis.cause_text import CauseWriter
 from reports.analysis.deviation import (
     deviation_text,
     failure_reason,
+    is_program_error,
     move_size_text,
     unit_in_last_place,
     unravel_index,
 )
+from reports.analysis.differences import difference_groups
 from reports.results import RecordedArray, WorstElementRecord, load_report
 from tests.support import example_results as example
 
@@ -86,3 +90,31 @@ def test_unit_in_last_place_is_that_of_numpy(dtype):
 )
 def test_size_of_a_move_is_given_where_it_has_a_meaning(distance, magnitude, dtype, bound, text):
     assert move_size_text(distance, magnitude, dtype, bound) == text
+
+
+WRONG = example.died("conv/edge-detector", "alpha.nn", "crashed", "error in the program: NameError: no name, line 2")
+DEAD = example.died("avg_pool/large", "alpha.nn", "crashed", "signal 11 (SIGSEGV)")
+
+
+@pytest.fixture
+def report_with_program_error(tmp_path):
+    return load_report(example.write(tmp_path, example.run("alpha", ["alpha.nn"], [WRONG, DEAD])))
+
+
+def test_only_the_message_of_a_program_error_makes_one(report_with_program_error):
+    assert [is_program_error(result) for result in report_with_program_error.results] == [True, False]
+
+
+def test_problems_count_both_kinds_apart(report_with_program_error):
+    assert summary.report_problems(report_with_program_error) == [
+        "1 result failed because of an error in the program that the adapter wrote: alpha.nn (1).",
+        "1 result crashed the process: alpha.nn (1).",
+    ]
+
+
+def test_causes_describe_both_kinds(report_with_program_error):
+    groups = {group.operator: group for group in difference_groups(report_with_program_error)}
+    texts = {text.group.operator: text.effect for text in CauseWriter(report_with_program_error).texts(groups.values())}
+    assert (groups["conv"].action, groups["avg_pool"].action) == ("has an error in its program", "crashes the process")
+    assert texts["conv"] == "has an error in the program: NameError: no name, line 2"
+    assert texts["avg_pool"].startswith("ends the process: signal 11")

@@ -35,6 +35,12 @@ def test_known_differences_are_expected(tmp_path):
     assert (verdict.is_good, verdict.headline) == (True, "0 of 1 judged agree; 1 known to deviate")
 
 
+def test_slow_results_agree_and_are_named_in_the_headline(tmp_path):
+    run = example.run("k", ["k.nn"], example.slow_results("k.nn"))
+    verdict = summary.report_verdict(load_report(example.write(tmp_path, run)))
+    assert (verdict.is_good, verdict.headline) == (True, "2 of 2 judged agree; 1 slow")
+
+
 def test_headline_of_a_partial_run_names_everything_that_restricts_it(tmp_path):
     selection = {"surfaces": [], "operators": ["conv", "max_pool"], "cases": []}
     results = [example.result("conv/edge-detector", "k.nn"), example.unsupported("max_pool/stride-2-padding-1", "k.nn")]

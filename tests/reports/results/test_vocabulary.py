@@ -12,5 +12,16 @@ def test_members_are_their_texts_in_files_and_messages():
 
 
 def test_statuses_are_in_the_order_of_severity():
-    assert list(Status) == ["fail", "crashed", "timed_out", "flaky", "stale", "known", "unsupported", "pass"]
+    assert list(Status) == [
+        "fail",
+        "crashed",
+        "timed_out",
+        "flaky",
+        "stale",
+        "known",
+        "undeclared",
+        "slow",
+        "unsupported",
+        "pass",
+    ]
     assert list(Level) == ["smoke", "standard", "exhaustive"]

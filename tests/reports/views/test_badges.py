@@ -35,9 +35,19 @@ def known():
     )
 
 
+def undeclared():
+    return example.run("alpha", ["alpha.nn"], example.undeclared("avg_pool/divisor-at-the-border", "alpha.nn"))
+
+
+def slow():
+    return example.run("alpha", ["alpha.nn"], example.slow_results("alpha.nn"))
+
+
 @pytest.mark.parametrize(
     ("run", "surface", "message", "colour"),
     [
+        (undeclared, "alpha.nn", "1 undeclared", AMBER_BACKGROUND),
+        (slow, "alpha.nn", "1 pass, 1 slow", GREEN_BACKGROUND),
         (example.alpha, "alpha.nn", "9 pass", GREEN_BACKGROUND),
         (known, "alpha.nn", "1 known", AMBER_BACKGROUND),
         (example.beta, "beta.book", "1 fail, 1 crashed", RED_BACKGROUND),

@@ -178,3 +178,15 @@ def test_no_framework_is_named_in_the_views():
 def test_vendored_libraries_have_licences():
     vendor = Path(__import__("reports").__file__).parent / "views" / "vendor"
     assert all((library / "LICENSE").stat().st_size > 0 for library in vendor.iterdir() if library.is_dir())
+
+
+def test_slow_and_undeclared_results_are_noted_in_their_own_colour(tmp_path):
+    records = [*example.slow_results("alpha.nn"), *example.undeclared("avg_pool/divisor-at-the-border", "alpha.nn")]
+    page = render_html(load_report(example.write(tmp_path, example.run("alpha", ["alpha.nn"], records))))
+    notes = page.partition('<ul class="notes" aria-label="Notes">')[2].partition("</ul>")[0]
+    assert notes.count("<li>") == 2
+    assert "1 convention without a declared answer on alpha.nn: avg_pool-divisor-at-the-border" in notes
+    assert "1 result exceeded the time limit once" in notes
+    for status in ("slow", "undeclared"):
+        assert f'<a class="chip {status}" href="#term-{status}"' in page
+        assert f".{status}" in page.partition("</style>")[0]

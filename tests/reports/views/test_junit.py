@@ -129,3 +129,20 @@ def test_schema_rejects_other_xml(tmp_path):
     root = made(tmp_path, example.beta())
     ElementTree.SubElement(root[0][1], "passed")
     assert not SCHEMA.is_valid(root)
+
+
+def test_slow_result_passes_and_contains_its_message(tmp_path):
+    root = made(tmp_path, example.run("alpha", ["alpha.nn"], example.slow_results("alpha.nn")))
+    (output,) = root.iter("system-out")
+    assert output.text == f"slow: {example.SLOW_MESSAGE}"
+    assert (root.get("failures"), root.find("testsuite").get("skipped")) == ("0", "0")
+
+
+def test_undeclared_answer_is_skipped_with_the_answer(tmp_path):
+    records = example.undeclared("avg_pool/divisor-at-the-border", "alpha.nn")
+    root = made(tmp_path, example.run("alpha", ["alpha.nn"], records))
+    (skipped,) = root.iter("skipped")
+    assert skipped.attrib == {
+        "type": "pytest.skip",
+        "message": "undeclared: answered 'real-cells'; the surface declares no answer",
+    }

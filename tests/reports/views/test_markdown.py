@@ -176,3 +176,10 @@ def test_columns_of_numbers_are_aligned_to_the_right():
 def test_undefined_names_in_templates_are_errors():
     with pytest.raises(jinja2.UndefinedError):
         render_markdown_template("conformance.cli", "surfaces.md.j2")
+
+
+def test_slow_result_is_listed_and_the_verdict_is_good(tmp_path):
+    run = example.run("alpha", ["alpha.nn"], example.slow_results("alpha.nn"))
+    page = render_markdown(load_report(example.write(tmp_path, run)))
+    assert page.startswith("## ✅ 2 of 2 judged agree; 1 slow\n")
+    assert "- ⚠️ 1 result exceeded the time limit once and agreed in a second run" in page

@@ -57,3 +57,21 @@ def test_long_list_of_failures_is_shortened(tmp_path):
 
 def test_empty_report_is_red():
     assert printed(Report(()), colour=True).count("\x1b[1;31m✗ Nothing ran") == 1
+
+
+def test_slow_result_is_listed_and_the_verdict_is_good(tmp_path):
+    run = example.run("alpha", ["alpha.nn"], example.slow_results("alpha.nn"))
+    lines = printed(load_report(example.write(tmp_path, run))).splitlines()
+    assert lines[0].split() == ["surface", "◷", "slow", "✓", "pass"]
+    assert lines[-2:] == [
+        "1 result exceeded the time limit once and agreed in a second run (slow): alpha.nn (1).",
+        "✓ 2 of 2 judged agree; 1 slow",
+    ]
+
+
+def test_undeclared_conventions_are_listed_and_the_verdict_is_good(tmp_path):
+    records = example.undeclared("avg_pool/divisor-at-the-border", "alpha.nn")
+    lines = printed(load_report(example.write(tmp_path, example.run("alpha", ["alpha.nn"], records)))).splitlines()
+    assert lines[0].split() == ["surface", "○", "undeclared", "✓", "pass"]
+    assert "1 convention without a declared answer on alpha.nn: avg_pool-divisor-at-the-border" in " ".join(lines)
+    assert lines[-1] == "✓ 0 of 0 judged agree; 1 undeclared"

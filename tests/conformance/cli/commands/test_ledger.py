@@ -1,10 +1,13 @@
 """`conformance ledger`, with results of a fake backend."""
 
+import json
+
 import pytest
 import yaml
 
 from conformance.adapters import registry
-from conformance.judging import ledger
+from conformance.cases.schema import catalogue_folder
+from conformance.judging import ledger, ledger_entry
 from tests.support.fake_backends import CRASHES, backend, family, surface
 
 X = "x: {values: arange, shape: [1, 1, 5, 5]}"
@@ -194,11 +197,21 @@ def test_results_of_other_cases_are_an_error(ran, add, tmp_path):
     )
 
 
-def test_failures_of_several_kinds_are_an_error(ran, add):
+def test_failures_of_several_kinds_become_one_entry_with_all_kinds(ran, add):
+    surfaces = wrong("numpy.one"), wrong("numpy.one.more", body=CRASHES)
+    options = ran(*surfaces)
+    status, out, notes = add(*options, "--write")
+    found = entry(out)
+    assert (status, found["id"], found["kinds"]) == (0, "numpy-max-pool-crashed-value", ["crashed", "value"])
+    assert (
+        "kinds: crashed (max_pool/wide on numpy.one.more), value (max_pool/wide on numpy.one); "
+        "if their reasons differ, add one entry for each with --case or --surface"
+    ) in notes
+    assert ran(*surfaces, status=0)
+
+
+def test_one_kind_of_several_can_be_selected(ran, add):
     options = ran(wrong("numpy.one"), wrong("numpy.two", (2, 2), CRASHES))
-    status, _, errors = add(*options)
-    assert (status, len(errors)) == (2, 1)
-    assert "crashed (max_pool/plain on numpy.two), value (max_pool/wide on numpy.one)" in errors[0]
     assert entry(add(*options, "--surface", "*.two")[1])["kinds"] == ["crashed"]
 
 
@@ -206,7 +219,7 @@ def test_cases_that_fail_on_one_surface_and_agree_on_another_need_two_entries(ra
     options = ran(wrong("numpy.one"), wrong("numpy.two", (2, 2)))
     status, _, errors = add(*options)
     assert (status, len(errors)) == (2, 1)
-    assert "but not in this way on numpy." in errors[0]
+    assert "but not on numpy." in errors[0]
 
 
 def test_failure_of_another_kind_than_its_entry_is_an_error(ran, add, ledger_file):
@@ -219,9 +232,8 @@ def test_failure_of_another_kind_than_its_entry_is_an_error(ran, add, ledger_fil
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--reason", "because"], "key 'reason'"),
-        (["--id", "other"], "duplicate id"),
-        (["--id", "Not One"], "key 'id'"),
+        (["--id", "other"], "conformance: new entry: entry other: duplicate id"),
+        (["--id", "Not One"], "conformance: new entry: entry Not One: key 'id'"),
         (["--issue", "bug 7"], "key 'issue'"),
     ],
 )
@@ -231,6 +243,20 @@ def test_an_invalid_entry_is_not_written(ran, add, ledger_file, options, says):
     assert (status, out, len(errors)) == (2, "", 1)
     assert says in errors[0]
     assert ledger_file.read_text("utf-8") == before
+
+
+@pytest.mark.parametrize("reason", ["planted", " " * 30])
+def test_short_reason_is_an_error_that_says_what_a_reason_needs(add, reason):
+    status, out, (error,) = add(reason=reason)
+    assert (status, out) == (2, "")
+    needed = "a sentence of at least 20 characters that says why the backend differs"
+    assert f"{' '.join(repr(reason).split())} is not {needed}" in error
+
+
+def test_limit_of_a_reason_is_that_of_the_schema():
+    schema = json.loads((catalogue_folder() / ledger.LEDGER_SCHEMA_FILE).read_text("utf-8"))
+    reason = schema["$defs"]["entry"]["properties"]["reason"]
+    assert reason["minLength"] == ledger_entry.MIN_REASON_LENGTH
 
 
 @pytest.mark.parametrize("missing", ["--case", "--reason"])

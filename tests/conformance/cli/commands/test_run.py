@@ -105,7 +105,7 @@ def fake_backend(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("body", "status"), [(None, 0), (ALWAYS_WRONG, 1), (CRASHES, 1), (HANGS, 1), ("raise ValueError", 1), ("nope()", 1)]
+    ("body", "status"), [(None, 0), (ALWAYS_WRONG, 1), (CRASHES, 1), (HANGS, 1), ("raise ValueError", 1), ("nope()", 2)]
 )
 def test_exit_status_depends_on_unexpected_results(conformance, fake_backend, tmp_path, body, status):
     fake_backend(surface("s", body))

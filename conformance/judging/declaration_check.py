@@ -1,0 +1,94 @@
+"""Check the declarations of a backend against the conventions of a catalogue."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from conformance import CatalogueError
+from conformance.adapters import registry
+from conformance.adapters.api import Backend, Declaration
+from conformance.cases.case import Answers, Case
+from conformance.cases.operators import OPERATORS
+
+AnswersByConvention = Mapping[str, Collection[str]]
+"""For each convention the names of its answers."""
+
+
+def answers_by_convention(cases: Iterable[Case]) -> AnswersByConvention:
+    """Return the conventions that cases observe, with the names of their answers."""
+    return {
+        case.convention_id: case.expect.named.keys()
+        for case in cases
+        if case.convention_id and isinstance(case.expect, Answers)
+    }
+
+
+def check_declarations(backend: Backend, cases: Iterable[Case], *, whole_catalogue: bool) -> None:
+    """Raise CatalogueError, with one line for each error, for declarations of unknown conventions and answers.
+
+    whole_catalogue: whether the cases are the built-in catalogue. Otherwise only the answers of their conventions are
+    checked.
+    """
+    errors = list(declaration_errors(backend, cases, whole_catalogue=whole_catalogue))
+    if errors:
+        raise CatalogueError("\n".join(errors))
+
+
+def declaration_errors(backend: Backend, cases: Iterable[Case], *, whole_catalogue: bool = True) -> Iterator[str]:
+    """Yield a message for each unknown convention and answer, with file and line if the backend has a file."""
+    cases = list(cases)
+    known = answers_by_convention(cases)
+    # An operator without cases is not in this catalogue. A misspelled operator is an error.
+    absent = OPERATORS.keys() - {case.operator for case in cases}
+    checked = _operators_of(backend) - absent if whole_catalogue else set()
+    seen: set[tuple[str, str]] = set()
+    for surface in backend.surfaces:
+        for convention, declaration in sorted(surface.declarations.items()):
+            is_checked = convention.partition("/")[0] in checked
+            for problem in _problems(convention, declaration, known, whole_catalogue=is_checked):
+                at, origin = _origin(backend, surface.name, convention)
+                # Surfaces that inherit an answer with `like` repeat its error.
+                if (origin, problem) not in seen:
+                    seen.add((origin, problem))
+                    yield f"{at}surface {origin}: key {convention!r}: {problem}"
+
+
+def _operators_of(backend: Backend) -> set[str]:
+    """Return the first parts of the conventions that a backend declares, which may be misspelled."""
+    return {name.partition("/")[0] for surface in backend.surfaces for name in surface.declarations}
+
+
+def _problems(
+    convention: str, declaration: Declaration, known: AnswersByConvention, *, whole_catalogue: bool
+) -> Iterator[str]:
+    if convention not in known:
+        if whole_catalogue:
+            yield f"not a convention{_nearest(convention, known) or ' (conformance conventions lists all)'}"
+        return
+    for answer in dict.fromkeys(declaration.answers):
+        if answer not in known[convention]:
+            others = f", the answers are {', '.join(known[convention])}"
+            yield f"{answer!r} is not an answer{_nearest(answer, known[convention]) or others}"
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f", did you mean {near[0]!r}?" if near else ""
+
+
+def _origin(backend: Backend, surface: str, convention: str) -> tuple[str, str]:
+    """Return the place of an answer as `file:line: `, and the surface that it is written for, which others inherit."""
+    from conformance.cases.yaml_reader import read_yaml  # noqa: PLC0415 - slow, and needed for errors only
+
+    path: Path | None = registry.declarations_path(backend.name.partition("@")[0])
+    if path is None or not path.exists():
+        return "", surface
+    document = read_yaml(path)
+    origin = surface
+    while convention not in document.data.get(origin, {}) and "like" in document.data.get(origin, {}):
+        origin = document.data[origin]["like"]
+    if convention not in document.data.get(origin, {}):
+        return "", surface
+    return f"{document.location_of((origin, convention))}: ", origin
