@@ -210,5 +210,5 @@ def entries_for_case(background: TranslationBackground, case: Case, surface: str
 
 def program_with_setup(backend: Backend, program: Program) -> str:
     """Return a program with the lines of the setup that it needs: imports and modes."""
-    lines = source_text.required_setup(backend.setup, program.text)
+    lines = source_text.required_setup(backend.setup + program.mode, program.text)
     return "\n".join([*lines, "", ""] if lines else []) + program.text
