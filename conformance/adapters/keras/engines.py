@@ -60,6 +60,7 @@ class Engine:
     max_axes: largest number of spatial axes of pooling and convolution with `keras.ops`.
     max_constant_axes, max_padded_axes: the same of padding, in mode constant and in the other modes.
     max_scattered_values: maximum number of values that a program may scatter.
+    large_constant_dtypes: dtypes whose largest number is too large for an argument of a call.
     compiles_functions: whether the engine compiles call by call, so that several calls are faster as one function.
     channels_first_limit: further limits of convolutions with channels first.
     has_channels_first: whether channels come first.
@@ -88,6 +89,7 @@ class Engine:
     max_constant_axes: int = sys.maxsize
     max_padded_axes: int = sys.maxsize
     max_scattered_values: int = sys.maxsize
+    large_constant_dtypes: frozenset[str] = frozenset({"uint64"})
     compiles_functions: bool = False
     channels_first_limit: KernelLimit = no_limit
     has_channels_first: bool = False
@@ -186,6 +188,7 @@ JAX_ENGINE = Engine(
     instruction_variables=jax.INSTRUCTION_VARIABLES,
     setup="import jax\n",
     select_mode=jax.x64_mode,
+    large_constant_dtypes=frozenset({"uint32", "uint64"}),  # in the default mode, Python integers become int32
     reset=jax.RESET,
     devices=jax.DEVICES,
     # XLA pools and convolves along any number of axes, and Keras passes calls of keras.ops on unchecked.
