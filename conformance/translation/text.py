@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.cases.case import Case
-from conformance.translation.ad_hoc_case import size_text
+from conformance.translation.call_text import parameter_text
 from conformance.translation.side_by_side import Translation, program_with_setup
 
 TRANSLATION_TEXT_WIDTH = 110
@@ -29,16 +29,10 @@ class TranslatedCase:
     def heading(self) -> str:
         """One line with the operator, every parameter and the inputs."""
         case = self.case
-        parameters = [_parameter_text(name, value) for name, value in case.parameters.items() if value is not None]
+        parameters = [parameter_text(name, value) for name, value in case.parameters.items() if value is not None]
         shapes = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.inputs.items())
         default = "; default shape, change it with --shape" if self.has_default_shape else ""
         return f"{', '.join([case.operator, *parameters])}; for {shapes} in {case.dtype}{default}"
-
-
-def _parameter_text(name: str, value: Any) -> str:
-    if name == "count_include_pad":
-        return "padding counts" if value else "padding does not count"
-    return f"{name.replace('_', ' ')} {size_text(value)}"
 
 
 def text_lines(translated: TranslatedCase, translations: Sequence[Translation]) -> Iterator[str]:
