@@ -47,7 +47,7 @@ class WorkerPool:
     """Workers that share the jobs. A program is always run by the same worker, which has it compiled.
 
     `start`, `stop`, `environment` and `outcomes` mean the same as in Worker. All workers have the same
-    environment. A job whose program has a mode is run by a worker in this mode. If there is none, the pool adds one.
+    environment. A program with a mode is run by a worker in this mode. The pool adds a worker for a new mode.
     """
 
     def __init__(self, workers: Iterable[Worker]) -> None:
@@ -204,7 +204,7 @@ class _JobDistributor:
         return _WorkerJobs(self, number)
 
     def next_job(self, number: int) -> Job | None:
-        """Return the next job of a worker, None if it has none now."""
+        """Return the next job of a worker, or None if no job is available."""
         jobs = self.jobs_by_worker[number]
         # The jobs for workers in other modes have inputs in memory, so a worker does not search far for its own.
         while not jobs and sum(map(len, self.jobs_by_worker.values())) < MAX_WAITING_JOBS:

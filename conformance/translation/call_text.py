@@ -1,4 +1,4 @@
-"""The parameters of a call as words. Equal calls have equal words, whatever the number of spatial axes."""
+"""The parameters of a call as words. Equal calls have equal words for any number of spatial axes."""
 
 from __future__ import annotations
 

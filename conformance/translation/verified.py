@@ -239,7 +239,7 @@ def verified_sentence(summary: VerifiedSummary, surface: str, requested: Request
 
 
 def _call_parts(results: OperatorSummary, requested: RequestedCall) -> Iterator[str]:
-    """Yield the number of cases with the parameters of the call, unless the operator or the summary has none."""
+    """Yield the number of cases with the parameters of the call, if the summary has these counts."""
     if results.calls is not None and requested.call:
         count = results.calls.get(requested.call, 0)
         yield _agreeing_text(count, f"with {requested.call}") if count else f"no case with {requested.call} agrees"
