@@ -104,3 +104,16 @@ def test_case_of_an_older_file_has_no_features():
 
 def test_words_of_a_record_are_members_of_their_enums():
     assert decoded(RESULT).status is Status.PASS
+
+
+def test_source_of_a_program_starts_with_the_mode_of_the_process():
+    values = example.program("alpha.nn")
+    record = decoded({**values, "mode": "k.use_64_bits()"})
+    assert record.source == f"k.use_64_bits()\n\n{values['text']}"
+    assert json.loads(encode_line(record))["mode"] == "k.use_64_bits()"
+
+
+def test_program_of_an_earlier_file_has_no_mode():
+    record = decoded(example.program("alpha.nn"))
+    assert record.source == record.text
+    assert "mode" not in json.loads(encode_line(record))
