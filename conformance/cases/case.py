@@ -118,6 +118,12 @@ class Case:
         return self.inputs["x"].dtype
 
     @property
+    def array_dtypes(self) -> frozenset[str]:
+        """The dtypes of the inputs and of the result. A result of indices is int64."""
+        inputs = {spec.dtype for spec in self.inputs.values()}
+        return frozenset(inputs | ({"int64"} if self.parameters.get("output") == "indices" else set()))
+
+    @property
     def convention_id(self) -> str | None:
         """The id of the convention that the case observes, or None. Several cases may observe one convention."""
         if not isinstance(self.expect, Answers):

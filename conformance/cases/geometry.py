@@ -161,13 +161,19 @@ def bins_differ_by_reciprocal(case: Case) -> bool:
 
 
 def _edges_differ_by_reciprocal(size: int, count: int) -> bool:
-    """Whether an edge of an adaptive pooling bin changes if it is computed as index * size * (1 / bins) in float64."""
+    """Whether an edge of an adaptive pooling bin changes if it is computed as index * size * (1 / bins).
+
+    The edges are computed in float32 and in float64, because frameworks use either.
+    """
     if not 1 <= count <= MAX_INSPECTED_ELEMENTS:  # an invalid or a very large case
         return False
     edges = np.arange(count + 1) * size
-    approximate = edges * (1 / count)
-    starts, ends = np.floor(approximate) != edges // count, np.ceil(approximate) != -(-edges // count)
-    return bool(starts[:-1].any() or ends[1:].any())
+    for reciprocal in (np.float32(1) / np.float32(count), np.float64(1 / count)):
+        approximate = edges.astype(reciprocal.dtype) * reciprocal
+        starts, ends = np.floor(approximate) != edges // count, np.ceil(approximate) != -(-edges // count)
+        if starts[:-1].any() or ends[1:].any():
+            return True
+    return False
 
 
 def is_padded(case: Case) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -18,6 +18,8 @@ SLOW_PROGRAM_WEIGHT = 20
 """Number of programs as which a program of a slow surface counts, because it takes a second to compile."""
 MAX_BUFFERED_OUTCOMES, MAX_BUFFERED_BYTES = 512, 64 << 20
 """Limits of the outcomes of a worker that are buffered until an earlier outcome of another worker: count and bytes."""
+MAX_WAITING_JOBS = 64
+"""Maximum number of jobs that are assigned to other workers while a worker searches for a job in its mode."""
 OVERDUE_CHECK_SECONDS = 0.1
 """Seconds between two checks for overdue replies."""
 NO_MORE_OUTCOMES = object()
@@ -29,19 +31,36 @@ def worker_count(programs: int, slow_programs: int, cores: int) -> int:
     return max(1, min(cores, 1 + (programs + SLOW_PROGRAM_WEIGHT * slow_programs) // PROGRAMS_PER_WORKER))
 
 
+def mode_workers(first: Worker, programs_by_mode: Counter[str], jobs: int) -> list[Worker]:
+    """Return the workers of a run: `first`, and as many in each mode as suits its share of the programs.
+
+    jobs: the number of workers if all programs have one mode. Each mode has at least one worker.
+    """
+    total = programs_by_mode.total()
+    counts = {"": 0, **programs_by_mode}  # the first worker has no mode, and it is running already
+    shares = {mode: max(1, round(jobs * count / total)) for mode, count in counts.items()} if total else {"": jobs}
+    others = [first.in_mode(mode) for mode, count in shares.items() for _ in range(count - (not mode))]
+    return [first, *others]
+
+
 class WorkerPool:
     """Workers that share the jobs. A program is always run by the same worker, which has it compiled.
 
     `start`, `stop`, `environment` and `outcomes` mean the same as in Worker. All workers have the same
-    environment.
+    environment. A program with a mode is run by a worker in this mode. The pool adds a worker for a new mode.
     """
 
     def __init__(self, workers: Iterable[Worker]) -> None:
-        self.workers = tuple(workers)
-        self.reply_arrived = self.workers[0].reply_arrived
+        self.workers: list[Worker] = []
+        first, *others = workers
+        self.reply_arrived = first.reply_arrived
+        for worker in (first, *others):
+            self._add_worker(worker)
+
+    def _add_worker(self, worker: Worker) -> None:
         # One event for all workers, so that the pool can wait for the first reply of any of them.
-        for worker in self.workers:
-            worker.reply_arrived = self.reply_arrived
+        worker.reply_arrived = self.reply_arrived
+        self.workers.append(worker)
 
     @property
     def environment(self) -> dict[str, Any]:
@@ -74,22 +93,27 @@ class WorkerPool:
     def outcomes(self, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
         """Yield the outcome of each job, in order. Raises WorkerFailed if a lost worker cannot be replaced."""
         # A single worker may block while it waits for a reply. In a pool, each worker is polled.
-        if len(self.workers) == 1:
+        if len(self.workers) == 1 and not self.workers[0].backend.has_modes:
             return self.workers[0].outcomes(jobs)
-        return self._outcomes(_JobDistributor(jobs, len(self.workers)))
+        return self._outcomes(_JobDistributor(jobs, [worker.mode for worker in self.workers]))
 
     def _outcomes(self, distributor: _JobDistributor) -> Iterator[ProgramOutcome]:
-        running = {
-            n: worker.poll_outcomes(distributor.jobs_for(n), wait=False) for n, worker in enumerate(self.workers)
-        }
-        buffers: list[deque[ProgramOutcome]] = [deque() for _ in self.workers]
+        running: dict[int, Iterator[ProgramOutcome | None]] = {}
+        buffers: defaultdict[int, deque[ProgramOutcome]] = defaultdict(deque)
         order = distributor.assigned_workers
-        while running or order:
+        while order or distributor.has_jobs:
             # Cleared before the workers are polled, so that a reply that arrives meanwhile ends the wait below.
             self.reply_arrived.clear()
+            for mode in distributor.modes[len(self.workers) :]:
+                self._add_worker(self.workers[0].in_mode(mode))
+            for n in distributor.workers_with_jobs():
+                # A worker ends when it has no job for a moment. It continues here, in the same process.
+                running.setdefault(n, self.workers[n].poll_outcomes(distributor.jobs_for(n), wait=False))
             # A worker whose buffer is full is not polled: it gets no jobs until earlier outcomes have been yielded.
             ready = [n for n in running if not _is_buffer_full(buffers[n])]
             progress = [self._take_outcome(running, n, buffers[n]) for n in ready]
+            # Workers without a job at the moment must not keep this loop busy.
+            progress += [not running and not distributor.has_jobs]
             while order and buffers[order[0]]:
                 yield buffers[order.popleft()].popleft()
             # With a timeout, because a program that hangs sets no event.
@@ -100,14 +124,15 @@ class WorkerPool:
     def _take_outcome(
         running: dict[int, Iterator[ProgramOutcome | None]], number: int, buffer: deque[ProgramOutcome]
     ) -> bool:
-        """Send a worker its next jobs and take one outcome. Return False if none was available yet."""
+        """Send a worker its next jobs and take one outcome. Return False if none was available."""
         # One outcome per round: a worker with many replies does not delay the next jobs of the others.
         outcome = next(running[number], NO_MORE_OUTCOMES)
         if outcome is NO_MORE_OUTCOMES:
             del running[number]
         elif isinstance(outcome, ProgramOutcome):
             buffer.append(outcome)
-        return outcome is not None
+            return True
+        return False
 
 
 @contextmanager
@@ -132,30 +157,74 @@ def _is_buffer_full(buffer: Collection[ProgramOutcome]) -> bool:
 class _JobDistributor:
     """Assigns a sequence of jobs to workers.
 
+    modes: the mode of each worker. A job with another mode appends its mode: a worker must be added for it.
+    has_jobs: whether the sequence may have more jobs.
     assigned_workers: the workers of the assigned jobs whose outcomes have not been yielded, in the order of the jobs.
-    A program that has no worker yet is assigned to the worker that requests a job.
+    A program that has no worker yet is assigned to the worker that requests a job, if this worker has its mode.
     """
 
-    def __init__(self, jobs: Iterable[Job], count: int) -> None:
+    def __init__(self, jobs: Iterable[Job], modes: Iterable[str]) -> None:
         self.remaining_jobs = iter(jobs)
-        self.jobs_by_worker: list[deque[Job]] = [deque() for _ in range(count)]
+        self.modes = [*modes]
+        self.has_jobs = True
+        self.jobs_by_worker: defaultdict[int, deque[Job]] = defaultdict(deque)
         self.assigned_workers: deque[int] = deque()
         self.worker_by_program: dict[str, int] = {}
+
+    def workers_with_jobs(self) -> list[int]:
+        """Return the numbers of the workers that may get a job now."""
+        return [n for n in range(len(self.modes)) if self.has_jobs or self.jobs_by_worker[n]]
 
     def assign_next(self, requesting: int) -> bool:
         """Assign one job to its program's worker, or to the requesting one. Return False if no job is left."""
         job = next(self.remaining_jobs, None)
         if job is None:
+            self.has_jobs = False
             return False
+        program = job.program
         # Compiling takes longer than running, so a program never moves to an idle worker.
-        number = self.worker_by_program.setdefault(job.program.digest, requesting)
+        if program.digest not in self.worker_by_program:
+            self.worker_by_program[program.digest] = self._worker_for(program.mode, requesting)
+        number = self.worker_by_program[program.digest]
         self.jobs_by_worker[number].append(job)
         self.assigned_workers.append(number)
         return True
 
-    def jobs_for(self, number: int) -> Iterator[Job]:
-        """Yield the jobs of one worker. Assigns further jobs until one is for this worker."""
-        while self.jobs_by_worker[number] or self.assign_next(number):
-            # An assigned job may belong to another worker, which has run its program before.
-            if self.jobs_by_worker[number]:
-                yield self.jobs_by_worker[number].popleft()
+    def _worker_for(self, mode: str, requesting: int) -> int:
+        """Return the requesting worker if it has the mode, otherwise the one with the fewest waiting jobs."""
+        if self.modes[requesting] == mode:
+            return requesting
+        if mode not in self.modes:
+            self.modes.append(mode)
+        suitable = (n for n, other in enumerate(self.modes) if other == mode)
+        return min(suitable, key=lambda n: len(self.jobs_by_worker[n]))
+
+    def jobs_for(self, number: int) -> _WorkerJobs:
+        """Return the jobs of one worker. Assigns further jobs until one is for this worker."""
+        return _WorkerJobs(self, number)
+
+    def next_job(self, number: int) -> Job | None:
+        """Return the next job of a worker, or None if no job is available."""
+        jobs = self.jobs_by_worker[number]
+        # The jobs for workers in other modes have inputs in memory, so a worker does not search far for its own.
+        while not jobs and sum(map(len, self.jobs_by_worker.values())) < MAX_WAITING_JOBS:
+            if not self.assign_next(number):
+                break
+        return jobs.popleft() if jobs else None
+
+
+class _WorkerJobs:
+    """Iterator of the jobs of one worker. Unlike a generator it continues after StopIteration."""
+
+    def __init__(self, distributor: _JobDistributor, number: int) -> None:
+        self.distributor = distributor
+        self.number = number
+
+    def __iter__(self) -> _WorkerJobs:
+        return self
+
+    def __next__(self) -> Job:
+        job = self.distributor.next_job(self.number)
+        if job is None:
+            raise StopIteration
+        return job

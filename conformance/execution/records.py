@@ -27,6 +27,7 @@ from reports.results import (
     How,
     Level,
     Outcome,
+    ProgramRecord,
     RecordedAnswers,
     RecordedArray,
     RecordedRejection,
@@ -206,6 +207,12 @@ def _target_record(target: Target) -> RecordedArray | RecordedRejection:
     if target.exact is not None:
         return recorded_array(target.exact.value)
     return RecordedRejection(predicate=target.violation or "")
+
+
+def program_record(program: Program) -> ProgramRecord:
+    """Return the record of a program."""
+    how, mode = How(program.how), program.mode.rstrip()
+    return ProgramRecord(program=program.digest, surface=program.surface, how=how, text=program.text, mode=mode)
 
 
 def environment_record(backend: Backend, surfaces: Iterable[Surface], worker: Mapping[str, Any]) -> Environment:

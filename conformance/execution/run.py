@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -23,8 +23,8 @@ from conformance.cases.case import Case
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.job import Job, WorkerFailed
 from conformance.execution.options import DEFAULT_OPTIONS, RunOptions
-from conformance.execution.pool import WorkerPool, worker_count
-from conformance.execution.records import case_record_line, environment_record
+from conformance.execution.pool import WorkerPool, mode_workers, worker_count
+from conformance.execution.records import case_record_line, environment_record, program_record
 from conformance.execution.results_file import ResultsFile, remove_results_file
 from conformance.execution.task import FATAL_OUTCOMES, ComputeExpected, Task, TaskJudge, run_order
 from conformance.execution.worker_process import Worker
@@ -36,10 +36,8 @@ from conformance.translation.program_cache import ProgramCache
 from reports.results import (
     CatalogueIdentity,
     Header,
-    How,
     Level,
     Outcome,
-    ProgramRecord,
     ResultRecord,
     SelectionRecord,
     ShardRecord,
@@ -167,15 +165,16 @@ class Run:
             tasks = list(self.tasks())
             if self.program_cache:
                 self.program_cache.save()
-            programs = [task for task in tasks if isinstance(task.program, Program)]
+            programs = [task.program for task in tasks if isinstance(task.program, Program)]
             # A shard without programs is complete; the other shards may have some.
             if not programs and self.selection.shard is None:
                 raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
             for task in tasks[:PRELOADED_TASKS]:  # the first worker still imports the framework
                 self.expected(task.case)
-            slow = sum(bool(task.surface.slow_tag) for task in programs)
+            slow = sum(bool(task.surface.slow_tag) for task in tasks if isinstance(task.program, Program))
             jobs = self.options.jobs or worker_count(len(programs) - slow, slow, os.cpu_count() or 1)
-            self.pool = WorkerPool([first, *(self.new_worker(log=log) for _ in range(jobs - 1))])
+            modes = Counter(program.mode for program in programs)
+            self.pool = WorkerPool(mode_workers(first, modes, jobs))
             self.pool.start()
         except WorkerFailed as error:
             raise IncompleteRun(f"backend {self.backend.name}: {error}") from None
@@ -236,8 +235,7 @@ class Run:
             expected = expected or self.expected(task.case)
             file.write_case(task.case.id, expected.record_line or case_record_line(task.case, expected))
         if isinstance(program, Program) and program.digest not in contents.programs:
-            how = How(program.how)
-            file.write(ProgramRecord(program=program.digest, surface=program.surface, how=how, text=program.text))
+            file.write(program_record(program))
         result, convention = self.judge.judge_task(task, outcome, expected)
         if convention is not None and (task.case.id, task.surface.name) not in contents.conventions:
             file.write(convention)

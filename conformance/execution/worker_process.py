@@ -77,6 +77,15 @@ class Worker:
         self._standby: Connection | None = None
         self._failure_expected = False
 
+    @property
+    def mode(self) -> str:
+        """The mode of its process. It runs only programs with this mode."""
+        return self.backend.mode
+
+    def in_mode(self, mode: str) -> Worker:
+        """Return a new worker of the same backend in a mode. Its process starts with its first job."""
+        return Worker(self.backend.in_mode(mode), self.python, self.limits, retry=self.retry, log=self.log)
+
     def start(self) -> None:
         """Start the process and wait for its setup. Raises WorkerFailed and DeviceUnavailable."""
         self._wait_for_setup(self.launch())

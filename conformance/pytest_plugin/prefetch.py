@@ -25,7 +25,7 @@ TaskKey = tuple[str, str]
 
 
 class Prefetcher:
-    """Runs tasks on the single worker of a run, one by one and in any order.
+    """Runs tasks on the workers of a run, one by one and in any order.
 
     Planned tasks are sent ahead, so that the worker does not wait while an outcome is judged. A task that was not
     planned, or that is requested again, is sent before them.
@@ -33,26 +33,25 @@ class Prefetcher:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        (self._worker,) = run.pool.workers
         self._queue = _Queue(run)
         self._outcomes: Iterator[ProgramOutcome] = iter(())
         self._results: dict[TaskKey, list[ProgramOutcome]] = {}
         self._running = False
 
     def start(self) -> None:
-        """Start the worker unless it is running. Raises IncompleteRun if the backend cannot be started."""
+        """Start the workers unless they are running. Raises IncompleteRun if the backend cannot be started."""
         if not self._running:
             try:
-                self._worker.start()
+                self.run.pool.start()
             except WorkerFailed as error:
                 raise IncompleteRun(f"backend {self.run.backend.name}: {error}") from None
             self._running = True
 
     def stop(self) -> None:
-        """Stop the worker if it is running. Kill it if it is running a task, because its outcome is not needed."""
+        """Stop running workers. Kill them if they are running a task, because its outcome is not needed."""
         if self._running:
             self._running = False
-            (self._worker.kill if self._queue.in_flight else self._worker.stop)()
+            (self.run.pool.kill if self._queue.in_flight else self.run.pool.stop)()
 
     def plan(self, tasks: Iterable[Task]) -> None:
         """Append tasks to the planned ones, in the order in which they will be requested."""
@@ -86,7 +85,7 @@ class Prefetcher:
         """Store the next outcome. It may belong to another task than the requested one."""
         outcome = next(self._outcomes, None)
         if outcome is None:  # the queue was empty, which has ended the previous iterator
-            self._outcomes = self._worker.outcomes(self._queue)
+            self._outcomes = self.run.pool.outcomes(self._queue)
             outcome = next(self._outcomes)
         self._results.setdefault(task_key(self._queue.in_flight.popleft()), []).append(outcome)
 

@@ -65,9 +65,15 @@ def _translate(case: Case, surface: Surface) -> Program | Unsupported:
     how = How.COMPOSED if len(steps) > 1 or case.via else kinds[0]
     if not OPERATORS[case.operator].is_gradient:
         body = surface.wrap_program(lines, [*case.inputs]) if surface.wrap_program else lines
-        return Program(surface.name, how, _program_text(case, surface, body))
+        return _make_program(case, surface, how, _program_text(case, surface, body))
     differentiated = _gradient_text(case, surface, lines)
-    return differentiated if isinstance(differentiated, Unsupported) else Program(surface.name, how, differentiated)
+    if isinstance(differentiated, Unsupported):
+        return differentiated
+    return _make_program(case, surface, how, differentiated)
+
+
+def _make_program(case: Case, surface: Surface, how: How, text: str) -> Program:
+    return Program(surface.name, how, text, surface.select_mode(case) if surface.select_mode else "")
 
 
 def _native_gradient(case: Case, surface: Surface) -> Program | Unsupported:
@@ -79,7 +85,8 @@ def _native_gradient(case: Case, surface: Surface) -> Program | Unsupported:
     if isinstance(code, Unsupported):
         return code
     to_numpy = surface.gradient_to_numpy.get(case.parameters.get("output", "x"))
-    return Program(surface.name, How.NATIVE, _program_text(case, surface, _step_lines(step, surface, code), to_numpy))
+    text = _program_text(case, surface, _step_lines(step, surface, code), to_numpy)
+    return _make_program(case, surface, How.NATIVE, text)
 
 
 def _gradient_text(case: Case, surface: Surface, lines: Sequence[str]) -> str | Unsupported:

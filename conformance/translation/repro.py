@@ -28,7 +28,7 @@ def repro_script(case: Case, expected: Expected, backend: Backend, program: Prog
     inputs = "\n".join(f"{name} = {_array_literal(array)}" for name, array in expected.inputs.items())
     call = f"run({', '.join(expected.inputs)})"
     comparison = _judgement_lines(_expected_with_surface_bound(case, expected, backend, program), call)
-    return f"{doc}\n\nimport sys\n\n{_setup_lines(backend, program.text)}\n\n{program.text}\n\n{inputs}\n\n{comparison}"
+    return f"{doc}\n\nimport sys\n\n{_setup_lines(backend, program)}\n\n{program.text}\n\n{inputs}\n\n{comparison}"
 
 
 def _expected_with_surface_bound(case: Case, expected: Expected, backend: Backend, program: Program) -> Expected:
@@ -40,9 +40,9 @@ def _expected_with_surface_bound(case: Case, expected: Expected, backend: Backen
     return replace(expected, target=target) if target else expected
 
 
-def _setup_lines(backend: Backend, text: str) -> str:
+def _setup_lines(backend: Backend, program: Program) -> str:
     """Return the setup lines that the program needs, so that the framework and NumPy are sufficient."""
-    needed = "\n".join(source_text.required_setup(backend.setup, text))
+    needed = "\n".join(source_text.required_setup(backend.setup + program.mode, program.text))
     setup = f"{backend.threads}\n{needed}".strip()
     return setup if "import numpy as np" in setup else f"import numpy as np\n{setup}"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from conformance import ConformanceError
 from conformance.adapters.api import Backend, Program, Surface, Unsupported, source_text
+from conformance.cases import selectors
 from conformance.cases.arrays import BFLOAT16, SHORT_FLOATS
 from conformance.cases.case import Case, Value
 from conformance.cases.features import SELECTOR_FEATURES, CaseFeatures
@@ -16,12 +17,15 @@ from conformance.judging.conventions import Convention
 from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.translation import verified
 from conformance.translation.ad_hoc_case import CaseRequest
+from conformance.translation.call_text import call_text
 from conformance.translation.lowering import native_limitation, translate
-from conformance.translation.verified import VerifiedSummary
+from conformance.translation.verified import RequestedCall, VerifiedSummary
 from reports.results.vocabulary import How
 
 KERNEL_LAYOUT, TRANSPOSED_KERNEL_LAYOUT = "(*window, in/groups, out)", "(*window, out/groups, in)"
 """Layouts of the weights of convolutions and of transposed convolutions, channels last."""
+INPUT_NUMBER_KEYS = frozenset({"values", "negative", "alone", "level"})
+"""Conditions of ledger entries on the numbers in the inputs of a case, or on its place in the catalogue."""
 CASE_CONDITIONS = ("padded", "dilated")
 """Features that a case must have for a convention observed on such cases to be relevant."""
 
@@ -36,7 +40,7 @@ class Translation:
     remarks: other differences.
     answers: the surface's answers to conventions on which surfaces differ.
     warnings: known deviations that apply to this case.
-    verified_text: how many cases of the operator agree on the surface.
+    verified_text: how many cases with the parameters of this case, and of its operator, agree on the surface.
     """
 
     surface: Surface
@@ -102,6 +106,7 @@ def _translate_to_surface(
         return Translation(surface, backend, None, program.reason, program.issue)
     remarks = (remark for write in REMARK_WRITERS for remark in write(case, surface, program))
     entries = entries_for_case(background, case, surface.name)
+    known = tuple(entry.id for entry in entries)
     return Translation(
         surface,
         backend,
@@ -111,7 +116,17 @@ def _translate_to_surface(
         answers=tuple(_convention_remarks(case, surface, background.conventions)),
         warnings=tuple(f"known deviation {entry.id}: {' '.join(entry.reason.split())}" for entry in entries),
         verified_text=verified.verified_sentence(
-            background.summary, surface.name, case.operator, program.how, dtype=case.dtype, rank=len(case.shape) - 2
+            background.summary,
+            surface.name,
+            RequestedCall(
+                case.operator,
+                program.how,
+                case.dtype,
+                len(case.shape) - 2,
+                "" if case.via or case.then else call_text(case.operator, case.parameters, _kernel_shape(case)),
+                known,
+                tuple(one for one in _entries_for_other_inputs(background, case, surface.name) if one not in known),
+            ),
         ),
     )
 
@@ -198,17 +213,39 @@ def entries_for_case(background: TranslationBackground, case: Case, surface: str
     """Return the ledger entries that match this case on this surface, in the versions of the summarised runs."""
     if not isinstance(case.expect, Value):
         return []
-    features, packages = CaseFeatures(case), background.summary.packages(surface)
+    features = CaseFeatures(case)
+    return [entry for entry in _entries_of_surface(background, surface) if entry.matches_case(features)]
+
+
+def _entries_of_surface(background: TranslationBackground, surface: str) -> list[LedgerEntry]:
+    """Return the ledger entries for a surface in the versions of the summarised runs."""
+    packages = background.summary.packages(surface)
     return [
         entry
         for entry in background.ledger.entries
-        if entry.matches_surface(surface)
-        and entry.matches_case(features)
-        and (not packages or entry.matches_versions(packages))
+        if entry.matches_surface(surface) and (not packages or entry.matches_versions(packages))
     ]
+
+
+def _entries_for_other_inputs(background: TranslationBackground, case: Case, surface: str) -> Iterator[str]:
+    """Yield the ledger entries that match this call for some numbers in its inputs, such as NaN.
+
+    An entry for single cases has no conditions for other calls, unless it has those of generated cases.
+    """
+    features = CaseFeatures(case)
+    for entry in _entries_of_surface(background, surface):
+        selector = entry.exploration_selector if entry.cases else entry.selector
+        conditions = {key: values for key, values in selector.items() if key not in INPUT_NUMBER_KEYS}
+        is_for_cpu = entry.matches_machine([name for name in entry.cpu if not name.startswith("without-")])
+        if conditions and is_for_cpu and selectors.matches(features, conditions):
+            yield entry.id
+
+
+def _kernel_shape(case: Case) -> tuple[int, ...]:
+    return case.inputs["kernel"].shape if "kernel" in case.inputs else ()
 
 
 def program_with_setup(backend: Backend, program: Program) -> str:
     """Return a program with the lines of the setup that it needs: imports and modes."""
-    lines = source_text.required_setup(backend.setup, program.text)
+    lines = source_text.required_setup(backend.setup + program.mode, program.text)
     return "\n".join([*lines, "", ""] if lines else []) + program.text

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.adapters.api import Program
 from conformance.cases.case import Case
-from conformance.translation.ad_hoc_case import size_text
+from conformance.translation.call_text import parameter_text
 from conformance.translation.side_by_side import Translation, program_with_setup
 
 TRANSLATION_TEXT_WIDTH = 110
@@ -30,16 +30,10 @@ class TranslatedCase:
     def heading(self) -> str:
         """One line with the operator, every parameter and the inputs."""
         case = self.case
-        parameters = [_parameter_text(name, value) for name, value in case.parameters.items() if value is not None]
+        parameters = [parameter_text(name, value) for name, value in case.parameters.items() if value is not None]
         shapes = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.inputs.items())
         default = "; default shape, change it with --shape" if self.has_default_shape else ""
         return f"{', '.join([case.operator, *parameters])}; for {shapes} in {case.dtype}{default}"
-
-
-def _parameter_text(name: str, value: Any) -> str:
-    if name == "count_include_pad":
-        return "padding counts" if value else "padding does not count"
-    return f"{name.replace('_', ' ')} {size_text(value)}"
 
 
 def text_lines(
@@ -58,9 +52,9 @@ def text_lines(
 
 def _groups(translations: Sequence[Translation]) -> Iterable[Sequence[Translation]]:
     """Return the translations in groups with the same program, such as those of the engines of one framework."""
-    groups: dict[tuple[str, str], list[Translation]] = {}
+    groups: dict[tuple[str, ...], list[Translation]] = {}
     for one in translations:
-        key = (one.program.text, one.program.how) if one.program else (one.surface.name, "")
+        key = (one.program.text, one.program.how, one.program.mode) if one.program else (one.surface.name,)
         groups.setdefault(key, []).append(one)
     return groups.values()
 

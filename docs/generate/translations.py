@@ -79,7 +79,7 @@ class ProgramGroup:
     def _setup_differences(self) -> Iterator[str]:
         """Yield for each surface but the first the setup lines that the first one lacks."""
         first, *others = [
-            source_text.required_setup(one.backend.setup, program.text)
+            source_text.required_setup(one.backend.setup + program.mode, program.text)
             for one, program in zip(self.translations, self.programs, strict=True)
         ]
         for one, lines in zip(self.translations[1:], others, strict=True):

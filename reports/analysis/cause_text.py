@@ -140,7 +140,7 @@ class CauseWriter:
                 program: ProgramRecord | None = self._programs.get(result.program or "")
                 if program is not None:
                     return WorkingProgram(
-                        result.surface, f"{self._setups.get(result.surface, '')}\n{program.text}".lstrip()
+                        result.surface, f"{self._setups.get(result.surface, '')}\n{program.source}".lstrip()
                     )
         return None
 

@@ -165,12 +165,21 @@ class CaseRecord(Record, frozen=True, kw_only=True, tag="case"):
 
 
 class ProgramRecord(Record, frozen=True, kw_only=True, tag="program"):
-    """The source text executed on a surface."""
+    """The source text executed on a surface.
+
+    mode: statements that run after the setup of the surface and set the mode of the process; "" for most programs.
+    """
 
     program: str
     surface: str
     how: How
     text: str
+    mode: str = ""
+
+    @property
+    def source(self) -> str:
+        """The text after the statements that set the mode. It runs after the setup of the surface."""
+        return f"{self.mode}\n\n{self.text}" if self.mode else self.text
 
 
 class WorstElementRecord(JsonStruct, frozen=True, kw_only=True):

@@ -230,7 +230,7 @@ def _result_details(result: ResultRecord, programs: dict[str, ProgramRecord], te
         "verdict": None if result.verdict == Verdict.AGREE else result.verdict or "none",
         "kind": result.kind,
         "how": result.how,
-        "program": None if program is None else texts.add(program.text),
+        "program": None if program is None else texts.add(program.source),
         "budget": "none" if result.budget_used is None else _json_number(result.budget_used) or None,
         "seconds": result.seconds,
         "got": None if result.got is None else _array_payload(result.got),

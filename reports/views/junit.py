@@ -119,7 +119,7 @@ def _failure_lines(result: ResultRecord, case: CaseRecord, backend: BackendRun) 
     yield from filter(None, [_xml_line(_skip_reason(result)) if result.reason else ""])
     program = backend.programs.get(result.program or "")
     if program is not None:
-        yield from ("", f"the program ({program.how}):", "", *_xml_text(program.text))
+        yield from ("", f"the program ({program.how}):", "", *_xml_text(program.source))
     yield from ("", f"to reproduce: {summary.escape_control_characters(shlex.join(result.command))}")
 
 

@@ -74,7 +74,7 @@ PARQUET_COLUMNS: dict[str, tuple[pa.DataType, ColumnValue]] = {
     "question": (TEXT_TYPE, lambda row: row.case.question),
     "declared": (TEXT_TYPE, lambda row: row.answer and row.answer.declared),
     "observed": (TEXT_TYPE, lambda row: row.answer and row.answer.observed),
-    "program": (TEXT_TYPE, lambda row: row.program and row.program.text),
+    "program": (TEXT_TYPE, lambda row: row.program and row.program.source),
     "about": (TEXT_TYPE, lambda row: row.case.about),
     "source": (TEXT_TYPE, lambda row: row.case.source),
     "via": (pa.list_(TEXT_TYPE), lambda row: row.case.via),

@@ -3,7 +3,7 @@
 An adapter is a package in `conformance.adapters` with the name of its backend. It defines these names:
 
 PACKAGES   modules whose versions are recorded in the results, the framework first
-SETUP      source text that runs once per worker: imports, array mode, 64-bit mode; programs need it
+SETUP      source text that runs once per worker: imports, array mode; programs need it
 RESET      source text that runs after each case: default dtypes, seeds
 SURFACES   the surfaces, see Surface
 THREADS    optional: source text that runs first, for example to set one thread; programs do not need it
@@ -25,6 +25,7 @@ from pathlib import Path
 
 from conformance.adapters.api.declarations import Declaration
 from conformance.adapters.api.devices import NATIVE, ON_CPU, Device, InstructionVariables
+from conformance.cases.case import Case
 from conformance.cases.operators import GRADIENT_SUFFIX
 from conformance.cases.steps import Step
 from reports.results.vocabulary import How, Level
@@ -69,6 +70,9 @@ ProgramWrapper = Callable[[Sequence[str], Sequence[str]], Sequence[str]]
 """Takes the lines of an operator and the names of its inputs, and puts the lines into one unit: a compiled function,
 or a graph that is built and run. Returns lines that assign the result to `x`."""
 
+ModeSelector = Callable[[Case], str]
+"""Returns the statements that set the mode of the process that a case needs, "" for the mode after SETUP."""
+
 
 @dataclass(frozen=True)
 class Bfloat16Conversion:
@@ -112,6 +116,7 @@ class Surface:
     missing_requirement: returns why this machine cannot run the surface (for example, no compiler), or None. Called
         once before a run.
     wrap_program: puts the lines of a program into one unit, if the surface needs it.
+    select_mode: selects the mode of the process for a case, if the framework has one that depends on dtypes.
     write_gradient: differentiates the lines of a program, before wrapping; None if the framework cannot.
     gradient_to_numpy: for kernel and bias, how their gradients are converted, if not with `to_numpy`.
     tf32: whether the run allows TF32 in multiplications of float32.
@@ -136,6 +141,7 @@ class Surface:
     slow_tag: str = ""
     missing_requirement: Callable[[], str | None] | None = None
     wrap_program: ProgramWrapper | None = None
+    select_mode: ModeSelector | None = None
     write_gradient: GradientWriter | None = None
     gradient_to_numpy: Mapping[str, str] = field(default_factory=dict)
     tf32: bool = False
@@ -237,6 +243,7 @@ class Backend:
         catalogue.
     devices: devices other than the CPU that the adapter supports. device: the device of the run.
     probe: see DeviceSupport.
+    mode: statements at the end of `setup` and `reset` that set the mode of the process, see Program.
     """
 
     name: str
@@ -251,6 +258,16 @@ class Backend:
     devices: DeviceSupportByName = field(default_factory=dict)
     device: Device = ON_CPU
     probe: str = ""
+    mode: str = ""
+
+    @property
+    def has_modes(self) -> bool:
+        """Whether its programs may need processes in different modes."""
+        return any(surface.select_mode for surface in self.surfaces)
+
+    def in_mode(self, mode: str) -> Backend:
+        """Return the backend for processes in a mode. Only for a backend without a mode."""
+        return replace(self, setup=self.setup + mode, reset=self.reset + mode, mode=mode)
 
     @property
     def label(self) -> str:
@@ -260,13 +277,18 @@ class Backend:
 
 @dataclass(frozen=True)
 class Program:
-    """The source text that computes a case. It defines `run`, from NumPy arrays (n, c, *spatial) to one such array."""
+    """The source text that computes a case. It defines `run`, from NumPy arrays (n, c, *spatial) to one such array.
+
+    mode: statements that set the mode of the process. Programs with different modes never run in one process.
+    """
 
     surface: str
     how: How
     text: str
+    mode: str = ""
 
     @property
     def digest(self) -> str:
-        """64-bit hash of the text, as in results files."""
-        return hashlib.blake2b(self.text.encode(), digest_size=8).hexdigest()
+        """64-bit hash of the text, as in results files. Programs with the same text and different modes differ."""
+        text = f"{self.mode}\0{self.text}" if self.mode else self.text
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

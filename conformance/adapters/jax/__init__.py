@@ -2,7 +2,8 @@
 
 - Averages of `jax.lax` are window sums divided by counts.
 - The output-size rules `ceil` and `full` become padding.
-- 64-bit mode is on. Without it, float64 silently becomes float32.
+- A case with float64, int64 or uint64 in its inputs or its result runs in 64-bit mode. Without this mode, JAX silently
+  computes in 32 bits. All other cases run in JAX's default mode, in another process.
 - Gradients and compositions of several calls are compiled as one function. The results are the same, and JAX compiles
   once instead of once for each call.
 - The surface `jax.jit` compiles the whole program of `jax.lax`.
@@ -39,6 +40,7 @@ from conformance.adapters.jax.convolution import biased_conv, composed_transpose
 from conformance.adapters.jax.flax import Linen, Nnx
 from conformance.adapters.jax.pooling import LayoutPooling
 from conformance.adapters.jax.windows import JIT, Layout, inline_jit_lines, jit_lines, jitted
+from conformance.cases.case import Case
 from conformance.cases.operators import PadMode
 
 PACKAGES = ("jax", "jaxlib", "flax", "numpy")
@@ -62,11 +64,11 @@ from flax import linen as nn
 from flax import nnx
 from jax import lax
 from jax import numpy as jnp
-
-jax.config.update("jax_enable_x64", True)
 """
+X64_MODE = 'jax.config.update("jax_enable_x64", True)\n'
+X64_DTYPES = frozenset({"float64", "int64", "uint64"})
 RESET = """\
-jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_enable_x64", False)
 # Every compiled program takes a megabyte and a half.
 ran = globals().get("ran", 0) + 1
 if ran % 200 == 0:
@@ -81,6 +83,11 @@ CUDA_SUPPORT = DeviceSupport(
     threads='os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"\n',
 )
 DEVICES = {"cuda": CUDA_SUPPORT}
+
+
+def x64_mode(case: Case) -> str:
+    """Return the statement that enables 64-bit mode if the case has an array of 64-bit numbers, else ""."""
+    return X64_MODE if case.array_dtypes & X64_DTYPES else ""
 
 
 def _lax_pad(step: Step) -> Code:
@@ -189,6 +196,7 @@ def _flax_surface(api: Linen | Nnx) -> Surface:
         building_blocks={"pad": CHANNELS_LAST_POOLING.layout.jnp_pad},
         dtypes=DTYPES,
         bfloat16=BFLOAT16_CONVERSION,
+        select_mode=x64_mode,
         write_gradient=jit_gradient,
         **CHANNELS_LAST_FIELDS,
     )
@@ -216,6 +224,7 @@ LAX_SURFACE = Surface(
     to_numpy=TO_NUMPY,
     dtypes=DTYPES,
     bfloat16=BFLOAT16_CONVERSION,
+    select_mode=x64_mode,
     write_gradient=jit_gradient,
 )
 
@@ -225,5 +234,5 @@ SURFACES = (
     replace(LAX_SURFACE, name="jax.jit", wrap_program=_compile_with_jit),
     _flax_surface(Linen("linen", "nn")),
     _flax_surface(Nnx("nnx", "nnx")),
-    d2l.book_surface("jax.book", _d2l_pool, **CHANNELS_LAST_FIELDS),
+    d2l.book_surface("jax.book", _d2l_pool, select_mode=x64_mode, **CHANNELS_LAST_FIELDS),
 )

@@ -25,6 +25,7 @@ from conformance.adapters.jax.convolution import (
 )
 from conformance.adapters.jax.pooling import neutral_value
 from conformance.adapters.jax.windows import padding_text, padding_with_overhang
+from conformance.cases.arrays import SHORT_FLOATS
 from conformance.cases.operators import Rounding
 
 NO_DILATION = Unsupported("flax pooling has no dilation")
@@ -72,11 +73,11 @@ class Flax:
         # Rounding up is written as padding at the end, and nn.avg_pool counts all of its padding or none.
         if include and parameters["rounding"] != Rounding.FLOOR and any(step.windows.overhang):
             return Unsupported("cells past the padded input would be counted")
-        # In 64-bit mode, the counts without padding are a float64 array, and so is the average of float32.
+        # The counts without padding are an array of the default dtype, so the average of a 16-bit dtype is float32.
         uses_default = include or not any(any(pair) for pair in padding_with_overhang(step))
-        if step.gradient and not uses_default and step.dtype != "float64":
+        if step.gradient and not uses_default and step.dtype in SHORT_FLOATS:
             return Unsupported(
-                "flax averages without padding cells are float64, which does not match a gradient of another dtype"
+                "flax averages without padding cells are float32, which does not match a gradient of 16-bit numbers"
             )
         return self.pool(step, count_include_pad=None if uses_default else "False")
 

@@ -128,6 +128,7 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
         Surface,
         **CHANNELS_LAST_FIELDS,
         ones_expression=pooling.ONES_EXPRESSION,
+        select_mode=engine.select_mode,
         bfloat16=Bfloat16Conversion(engine.bfloat16_expression, 'keras.ops.cast({}, "bfloat16")'),
         dtypes={
             "": engine.dtypes,

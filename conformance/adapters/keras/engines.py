@@ -14,6 +14,7 @@ from conformance.adapters.api import (
     DeviceSupportByName,
     GradientWriter,
     InstructionVariables,
+    ModeSelector,
     Step,
     Unsupported,
 )
@@ -50,7 +51,7 @@ class Engine:
     packages: modules whose versions are recorded, in addition to Keras and NumPy.
     write_gradient, write_layer_gradient: how gradients are written; the second one also for the weights of a layer.
     padding_modes: the engine's names of the padding modes other than constant.
-    threads, instruction_variables, setup, reset, devices: the engine's part of the adapter interface.
+    threads, instruction_variables, setup, select_mode, reset, devices: the engine's part of the adapter interface.
     dtypes, convolution_dtypes: dtypes that Keras passes to the engine, and those that it convolves.
     bfloat16_expression: converts 16-bit words, `{}`, to bfloat16.
     pooling_limit, convolution_limit, transposed_limit: limits of the kernels.
@@ -59,6 +60,7 @@ class Engine:
     max_axes: largest number of spatial axes of pooling and convolution with `keras.ops`.
     max_constant_axes, max_padded_axes: the same of padding, in mode constant and in the other modes.
     max_scattered_values: maximum number of values that a program may scatter.
+    large_constant_dtypes: dtypes whose largest number is too large for an argument of a call.
     compiles_functions: whether the engine compiles call by call, so that several calls are faster as one function.
     channels_first_limit: further limits of convolutions with channels first.
     has_channels_first: whether channels come first.
@@ -72,6 +74,7 @@ class Engine:
     threads: str
     instruction_variables: InstructionVariables
     setup: str
+    select_mode: ModeSelector | None = None
     reset: str = ""
     devices: DeviceSupportByName = field(default_factory=dict)
     dtypes: frozenset[str] = ALL_DTYPES
@@ -86,6 +89,7 @@ class Engine:
     max_constant_axes: int = sys.maxsize
     max_padded_axes: int = sys.maxsize
     max_scattered_values: int = sys.maxsize
+    large_constant_dtypes: frozenset[str] = frozenset({"uint64"})
     compiles_functions: bool = False
     channels_first_limit: KernelLimit = no_limit
     has_channels_first: bool = False
@@ -182,7 +186,9 @@ JAX_ENGINE = Engine(
     {mode: mode for mode in ("edge", "reflect", "symmetric", "wrap")},
     threads=jax.THREADS,
     instruction_variables=jax.INSTRUCTION_VARIABLES,
-    setup='import jax\n\njax.config.update("jax_enable_x64", True)\n',
+    setup="import jax\n",
+    select_mode=jax.x64_mode,
+    large_constant_dtypes=frozenset({"uint32", "uint64"}),  # in the default mode, Python integers become int32
     reset=jax.RESET,
     devices=jax.DEVICES,
     # XLA pools and convolves along any number of axes, and Keras passes calls of keras.ops on unchecked.

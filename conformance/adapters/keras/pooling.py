@@ -154,9 +154,9 @@ def stacked_extreme_pool(engine: Engine, step: Step) -> Code:
         return Unsupported("Keras has no minimum pooling")
     if step.operator != "min_pool":
         return maximum_pool(step)
-    if NUMPY_DTYPES[step.dtype].kind == "i" or step.dtype == "uint64":
+    if NUMPY_DTYPES[step.dtype].kind == "i" or step.dtype in engine.large_constant_dtypes:
         # The bitwise complement reverses the order. Padding with the largest int64 fails on PyTorch, with the largest
-        # uint64 on JAX.
+        # uint64 and uint32 on JAX.
         return ("x = ~x", *maximum_pool(step), "x = ~x")
     return COMPOSED.extreme_pool("min", highest_value(step.dtype), step)
 

@@ -15,6 +15,7 @@ from conformance.adapters.api import without_label
 from conformance.cli.results_io import load_results
 from conformance.judging import ledger
 from conformance.translation import verified
+from conformance.translation.call_text import call_text
 from conformance.translation.verified import OperatorCounter
 from reports.results import BackendRun, RecordedRejection
 
@@ -28,6 +29,7 @@ def verified_command(results: tuple[Path, ...], out: Path | None) -> None:
     """Count the agreeing cases for each surface and operator.
 
     The counts are printed as JSON, with versions and known deviations. `conformance translate` prints these counts.
+    The counts are also divided by the parameters of the call.
     Convention cases and cases that must be rejected are not counted, because their programs are not translations. Give
     one run per backend.
 
@@ -67,11 +69,13 @@ def _count_surfaces(backend: BackendRun, ids: dict[str, str]) -> Iterator[Surfac
         case = backend.cases[result.case]
         if case.question or isinstance(case.expected, RecordedRejection):
             continue
-        x = case.inputs["x"]
+        x, kernel = case.inputs["x"], case.inputs.get("kernel")
+        is_composed = bool(case.via) or "then" in case.parameters
+        call = None if is_composed else call_text(case.operator, case.parameters, kernel.shape if kernel else ())
         # No entry has this reason if the ledger has changed since the run.
         entry = ids.get(" ".join((result.reason or "").split()), REMOVED_ENTRY)
         count = counts[result.surface].setdefault(case.operator, OperatorCounter())
-        count.add(result.status, result.how or "", x.dtype, len(x.shape) - 2, entry)
+        count.add(result.status, result.how or "", x.dtype, len(x.shape) - 2, entry, call=call)
     packages = dict(backend.header.environment.packages)
     for name, found in counts.items():
         tried = {key: count for key, count in found.items() if count.summary() != verified.OperatorSummary()}

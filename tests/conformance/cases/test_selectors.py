@@ -129,6 +129,8 @@ def test_padding_on_one_axis_is_not_padding_before_every_axis():
         ("x: {values: arange, shape: [1, 1, 2]}, window: 2, stride: 1", "max_pool", "square", False),
         ("x: {values: arange, shape: [1, 1, 2]}, output_size: 98", "adaptive_max_pool", "reciprocal", True),
         ("x: {values: arange, shape: [1, 1, 3, 700]}, output_size: [3, 49]", "adaptive_avg_pool", "reciprocal", True),
+        ("x: {values: arange, shape: [1, 1, 5]}, output_size: 55", "adaptive_avg_pool", "reciprocal", True),
+        ("x: {values: arange, shape: [1, 1, 7]}, output_size: 7", "adaptive_avg_pool", "reciprocal", True),
         ("x: {values: arange, shape: [1, 1, 2]}, output_size: 97", "adaptive_max_pool", "reciprocal", False),
         (f"{X}, window: 3", "max_pool", "reciprocal", False),
         (f"{X}, kernel: {{values: arange, shape: [5, 1, 3, 2]}}", "conv", "out", 5),

@@ -2,14 +2,16 @@
 
 import sys
 import time
+from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from conformance.execution import job_pace, pool as pool_module, worker_process
 from conformance.execution.job import Job, Limits, WorkerFailed
-from conformance.execution.pool import WorkerPool, worker_count
+from conformance.execution.pool import WorkerPool, mode_workers, worker_count
 from conformance.execution.worker_process import Worker
 from tests.support.fake_backends import CRASHES, HANGS, RAISES, backend, program
 
@@ -77,6 +79,78 @@ def test_pool_that_cannot_start_does_not_wait_for_its_other_workers(order):
     with pytest.raises(WorkerFailed, match="nothing_of_this_name"):
         workers.start()
     assert time.monotonic() - start < 15
+
+
+MODE = "mode = 64\n"
+WORKER_AND_MODE = "x = np.array([[[os.getpid(), globals().get('mode', 32), x[0, 0, 0]]]])"
+WITH_MODES = replace(backend(), surfaces=(replace(backend().surfaces[0], select_mode=lambda _case: MODE),))
+
+
+def job_in_mode(number, mode):
+    # Few different texts: programs with the same text and different modes are different programs.
+    return Job(replace(program(f"# {number % 3}\n{WORKER_AND_MODE}"), mode=mode), (np.array([[[float(number)]]]),))
+
+
+def worker_and_mode(count, jobs):
+    """Return the process, the mode and the input of each outcome."""
+    workers = new_pool(count, WITH_MODES)
+    workers.start()
+    try:
+        return [one.arrays[0].ravel().tolist() for one in workers.outcomes(iter(jobs))]
+    finally:
+        workers.stop()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("period", [2, 7, 150])
+def test_programs_with_different_modes_never_share_a_worker(count, period):
+    modes = [MODE if number % period == period - 1 else "" for number in range(300)]
+    found = worker_and_mode(count, map(job_in_mode, range(300), modes))
+    assert [(mode, number) for _, mode, number in found] == [
+        (64 if mode else 32, number) for number, mode in enumerate(modes)
+    ]
+    wide, narrow = ({pid for pid, found_mode, _ in found if found_mode == mode} for mode in (64, 32))
+    assert len(wide) == 1
+    assert len(narrow) <= count
+    assert not wide & narrow
+
+
+def test_only_programs_in_a_mode():
+    assert [mode for _, mode, _ in worker_and_mode(1, [job_in_mode(number, MODE) for number in range(9)])] == [64] * 9
+
+
+def test_jobs_of_another_mode_are_not_all_taken_at_once(monkeypatch):
+    # The only job in a mode is the first: its worker searches for more while the other one has not begun.
+    monkeypatch.setattr(pool_module, "MAX_BUFFERED_OUTCOMES", 16)
+    taken = []
+
+    def jobs():
+        for number in range(10 * pool_module.MAX_WAITING_JOBS):
+            taken.append(number)
+            yield job_in_mode(number, "" if number else MODE)
+
+    workers = new_pool(1, WITH_MODES)
+    try:
+        next(workers.outcomes(jobs()))
+        assert len(taken) < 5 * pool_module.MAX_WAITING_JOBS
+    finally:
+        workers.kill()
+
+
+@pytest.mark.parametrize(
+    ("programs", "jobs", "counts"),
+    [
+        ({"": 90, MODE: 10}, 2, (2, 1)),
+        ({"": 75, MODE: 25}, 16, (12, 4)),
+        ({"": 100}, 4, (4, 0)),
+        ({MODE: 100}, 2, (1, 2)),
+        ({}, 1, (1, 0)),
+    ],
+)
+def test_each_mode_has_workers_for_its_share_of_the_programs(programs, jobs, counts):
+    workers = mode_workers(Worker(WITH_MODES), Counter(programs), jobs)
+    modes = [worker.mode for worker in workers]
+    assert (modes.count(""), modes.count(MODE), modes[0]) == (*counts, "")
 
 
 def test_worker_count_depends_on_programs_and_cores():

@@ -344,3 +344,31 @@ def test_surface_with_a_missing_requirement_is_unsupported(tmp_path):
 def test_surface_without_a_missing_requirement_is_run(tmp_path):
     _, records = run(tmp_path, surface("fake.compiled", missing_requirement=lambda: None))
     assert [record["status"] for record in results(records)] == ["pass"]
+
+
+DOUBLE = "x: {values: arange, shape: [1, 1, 4, 4], dtype: float64}"
+MODE = "sys.mode = 64\n"
+# In a process in the wrong mode, the maximum is wrong.
+RIGHT_IN_ITS_MODE = """\
+expected = 64 if x.dtype == np.float64 else 32
+x = x[:, :, 1::2, 1::2] + (getattr(sys, 'mode', 32) != expected)
+"""
+
+
+def mode_of(case):
+    return MODE if case.dtype == "float64" else ""
+
+
+def test_cases_run_in_the_mode_that_the_surface_selects(tmp_path):
+    cases = [f"id: a{number}, {DOUBLE if number % 2 else X}, window: 2" for number in range(6)]
+    _, records = run(tmp_path, surface("fake.a", RIGHT_IN_ITS_MODE, select_mode=mode_of), cases=cases)
+    assert [one["status"] for one in results(records)] == ["pass"] * 6
+    modes = {one["program"]: one.get("mode") for one in records if one["record"] == "program"}
+    assert [modes[one["program"]] for one in results(records)] == [None, "sys.mode = 64"] * 3
+
+
+def test_reset_restores_the_mode_of_the_process(tmp_path):
+    cases = [f"id: a{number}, {one}, window: 2" for number, one in enumerate([X, DOUBLE] * 3)]
+    fake = surface("fake.a", f"{RIGHT_IN_ITS_MODE}sys.mode = 0\n", select_mode=mode_of)
+    _, records = run(tmp_path, fake, cases=cases, reset="sys.mode = 32\n")
+    assert [one["status"] for one in results(records)] == ["pass"] * 6

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -139,3 +140,10 @@ def test_script_of_a_convention_confirms_the_declared_answer(catalogue, tmp_path
         declared = LOOPS.surfaces[0].declarations[case.convention_id].answer
         lines = run_with_numpy_only(script_of(case), tmp_path).stdout.splitlines()
         assert [line.split()[1] for line in lines if line.startswith("yes")] == [declared], name
+
+
+def test_script_sets_the_mode_of_its_program_after_the_imports(catalogue):
+    case = catalogue.by_id["max_pool/2d-int32"]
+    in_mode = replace(translate(case, LOOPS.surfaces[0]), mode='np.seterr(all="warn")\n')
+    text = script_of(case, in_mode)
+    assert text.index("import numpy as np") < text.index("np.seterr(all='warn')") < text.index("def run(x)")

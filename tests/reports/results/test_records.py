@@ -111,3 +111,16 @@ def test_command_reproduces_a_result_that_has_a_program():
     assert result.command == ("conformance", "repro", "max_pool/plain", "--surface", "alpha.nn")
     # Outputs of a runtime without Python have no program.
     assert replace(result, program=None).command == ("conformance", "show", "max_pool/plain")
+
+
+def test_source_of_a_program_starts_with_the_mode_of_the_process():
+    values = example.program("alpha.nn")
+    record = decoded({**values, "mode": "k.use_64_bits()"})
+    assert record.source == f"k.use_64_bits()\n\n{values['text']}"
+    assert json.loads(encode_line(record))["mode"] == "k.use_64_bits()"
+
+
+def test_program_of_an_earlier_file_has_no_mode():
+    record = decoded(example.program("alpha.nn"))
+    assert record.source == record.text
+    assert "mode" not in json.loads(encode_line(record))

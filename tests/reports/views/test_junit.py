@@ -74,6 +74,11 @@ def test_failure_contains_the_difference_the_program_and_the_command(tmp_path):
     assert failure.text.endswith(command)
 
 
+def test_failure_contains_the_mode_of_the_process(tmp_path):
+    records = [one | {"mode": "k.use_64_bits()"} if one["record"] == "program" else one for one in example.beta()]
+    assert "k.use_64_bits()\n\ndef run(" in made(tmp_path, records).find(".//failure").text
+
+
 def test_known_difference_is_skipped_with_its_reason_and_issue(tmp_path):
     skipped = made(tmp_path, example.beta()).find(".//skipped[@type='pytest.xfail']")
     assert skipped.get("message").endswith("win over negative values. (https://example.org/issues/1)")

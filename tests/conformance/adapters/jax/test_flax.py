@@ -1,5 +1,7 @@
 """The module `flax` of JAX."""
 
+import pytest
+
 from conformance.adapters.api import Program, Unsupported
 from tests.conformance.adapters.jax.programs import PLANE, ROW, lines, program
 
@@ -39,11 +41,12 @@ def test_linen_minimum_is_nn_pool_with_lax_min():
     assert "nn.pool(x, jnp.inf, lax.min, (2, 2), (2, 2), ((1, 0), (0, 0)))" in translated.text
 
 
-def test_flax_average_that_is_float64_is_not_differentiated():
-    inputs = {"x": ROW, "grad": {"values": "integers"}, "window": 2, "padding": 1}
-    assert "nn.avg_pool" not in program("flax.linen", "avg_pool_grad", **inputs).text
-    double = {**inputs, "x": {**ROW, "dtype": "float64"}}
-    assert "nn.avg_pool" in program("flax.linen", "avg_pool_grad", **double).text
+@pytest.mark.parametrize(
+    ("dtype", "is_differentiated"), [("float32", True), ("float64", True), ("float16", False), ("bfloat16", False)]
+)
+def test_flax_average_that_is_float32_for_16_bit_numbers_is_not_differentiated(dtype, is_differentiated):
+    inputs = {"x": {**ROW, "dtype": dtype}, "grad": {"values": "integers"}, "window": 2, "padding": 1}
+    assert ("nn.avg_pool" in program("flax.linen", "avg_pool_grad", **inputs).text) == is_differentiated
 
 
 def test_layers_do_not_support_integers():

@@ -3,7 +3,10 @@
 import pytest
 
 from conformance.adapters import registry
-from tests.conformance.adapters.jax.programs import ROW, lines, program
+from conformance.adapters.api import Program
+from conformance.adapters.jax import X64_MODE
+from conformance.translation.side_by_side import program_with_setup
+from tests.conformance.adapters.jax.programs import ROW, SURFACES, lines, program
 
 
 def test_bfloat16_input_is_viewed_from_16_bit_words():
@@ -107,3 +110,35 @@ def test_worker_clears_compiled_programs_every_200_cases():
     for _ in range(400):
         exec(registry.get_backend("jax").reset, names)  # noqa: S102 - source text of the adapter
     assert names["jax"].cleared == 2
+
+
+INDICES = {"values": [[[0, 3]]], "dtype": "int64"}
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "uint8", "float64", "int64", "uint64"])
+def test_only_cases_with_64_bit_numbers_run_in_64_bit_mode(surface, dtype):
+    plane = {"values": "arange", "shape": [1, 1, 4, 4], "dtype": dtype}
+    translated = program(surface, "max_pool", x=plane, window=2, stride=1)
+    if isinstance(translated, Program):
+        text = program_with_setup(registry.get_backend("jax"), translated)
+        assert ("jax_enable_x64" in text) == dtype.endswith("64")
+
+
+@pytest.mark.parametrize("output", ["values", "indices"])
+def test_int64_indices_need_64_bit_mode_and_their_values_do_not(output):
+    translated = program("jax.lax", "max_pool_with_indices", x=ROW, window=2, output=output)
+    assert bool(translated.mode) == (output == "indices")
+
+
+def test_int64_indices_as_input_need_64_bit_mode():
+    x = {"values": [[[1, 2]]]}
+    assert program("jax.lax", "max_unpool", x=x, indices=INDICES, output_size=[4]).mode
+
+
+@pytest.mark.parametrize("name", ["jax", "keras-jax"])
+def test_processes_start_in_the_default_mode_of_jax(name):
+    backend = registry.get_backend(name)
+    assert "jax_enable_x64" not in backend.threads + backend.setup
+    assert backend.reset.count('jax.config.update("jax_enable_x64", False)') == 1
+    assert backend.in_mode(X64_MODE).reset.endswith('jax.config.update("jax_enable_x64", True)\n')

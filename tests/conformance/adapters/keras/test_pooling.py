@@ -34,6 +34,12 @@ def test_minimum_of_signed_integers_is_a_complement_of_a_maximum():
     assert text[0].startswith("x = keras.ops.min(")
 
 
+def test_minimum_of_uint32_passes_jax_no_integer_above_int32():
+    step = pooling_step("min_pool", (1, 1, 3), "uint32", window=(2,), padding=((1, 0),))
+    assert "4294967295" not in "".join(lines(step, "keras-jax.ops")[1])
+    assert "4294967295" in "".join(lines(step, "keras-tensorflow.ops")[1])
+
+
 def test_three_dimensional_softmax_is_flattened_to_two_axes():
     _, text = lines(pooling_step("softmax_pool", (1, 1, 3, 3, 3), window=(2, 2, 2)), "keras-tensorflow.ops")
     assert "keras.ops.softmax(keras.ops.reshape(windows, (len(windows), -1)), axis=0)" in text[-1]

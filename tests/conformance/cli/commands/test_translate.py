@@ -295,7 +295,7 @@ def count(**words):
     """Return the counter of results, each (status, how, dtype, rank, entry)."""
     one = verified.OperatorCounter()
     for result in words["results"]:
-        one.add(*result)
+        one.add(*result, call="window 3, stride 2, padding 1")
     return one
 
 
@@ -331,20 +331,43 @@ def test_invalid_summary_is_an_error(text):
         verified.parse_summary(text, "here")
 
 
+def test_first_count_is_that_of_the_parameters(translated, tmp_path):
+    counted = {"max_pool": count(results=RESULTS[:2])}
+    path = tmp_path / "counts.json"
+    path.write_text(
+        verified.summary_text(verified.summarise([("torch.nn", "torch", "standard", {"torch": "2.13.0"}, counted)]))
+    )
+    lines = ("--window 3 --stride 2 --padding 1", "--rank 3 --window 3 --stride 2 --padding 1", "--window 2")
+    found = [programs(translated, f"max_pool {line} --surface torch.nn --verified {path}") for line in lines]
+    sentences = [one["surfaces"]["torch.nn"]["verified"] for one in found]
+    every = "2 cases of max_pool agree, 1 of them native"
+    agreeing = f"verified: torch 2.13.0, 2 cases with window 3, stride 2, padding 1 agree; {every}"
+    assert sentences[0] == agreeing
+    assert sentences[1] == f"{agreeing}; none with 3 spatial axes"
+    assert sentences[2] == f"verified: torch 2.13.0, no case with window 2, stride 2, padding 0 agrees; {every}"
+
+
 @pytest.mark.parametrize(
-    ("results", "dtype", "says"),
+    ("line", "surface", "known", "possible"),
     [
-        (RESULTS[:1], "float32", "verified: a 1.2, 1 case of max_pool agrees, 1 of them native"),
-        (RESULTS[:1], "int8", "1 of them native; none in int8"),
-        (RESULTS, "float32", "2 cases of max_pool agree, 1 of them native; 1 fail; 1 known deviation: an-entry"),
-        (RESULTS[2:3], "float32", "not verified: no result agrees"),
-        ([], "float32", "not verified: never run"),
+        ("max_pool --window 3 --stride 2 --padding 1", "torch.nn", [], []),
+        # Written zeros win over negative numbers. These calls write none.
+        ("max_pool --window 3 --stride 2 --padding 1", "flax.linen", [], ["xla-flushes-subnormals"]),
+        ("max_pool --window 3 --stride 2 --padding 1 --dtype int8", "flax.linen", [], []),
+        ("avg_pool --window 3 --padding 1 --dtype float16", "flax.linen", ["flax-average-leaves-float16"], []),
+        ("avg_pool --window 3 --padding 1", "flax.linen", [], []),
+        ("avg_pool --window 3 --padding 1 --count-include-pad --dtype float16", "flax.linen", [], []),
     ],
 )
-def test_sentence_describes_how_far_a_program_is_verified(results, dtype, says):
-    assert verified.verified_sentence(summary(*results), "a.b", "max_pool", "native", dtype=dtype, rank=2).endswith(
-        says
-    )
+def test_only_deviations_that_can_reach_the_call_are_listed(translated, line, surface, known, possible):
+    one = programs(translated, f"{line} --surface {surface}")["surfaces"][surface]
+    assert [warning.split(":")[0].split()[-1] for warning in one["warnings"]] == known
+    assert ids_after(one["verified"], "for some inputs: ") == possible
+    assert ids_after(one["verified"], "known deviation: ") == known
+
+
+def ids_after(sentence, start):
+    return sentence.partition(start)[2].partition(";")[0].split(", ") if start in sentence else []
 
 
 def test_shipped_summary_has_known_surfaces_operators_and_entries():
