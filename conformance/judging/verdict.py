@@ -24,7 +24,8 @@ class ProgramOutcome:
     """The outcome of a program on a backend.
 
     arrays: the returned arrays; message: the exception, the signal, the limit or the reason; flakiness: a description
-    of the different outcomes if the case was run several times and they varied.
+    of the different outcomes if the case was run several times and they varied; changed_state: floating-point state of
+    the process that the program has changed, for example "flush-to-zero".
     """
 
     kind: Outcome
@@ -32,6 +33,7 @@ class ProgramOutcome:
     message: str = ""
     seconds: float = 0.0
     flakiness: str = ""
+    changed_state: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
