@@ -10,7 +10,7 @@ still running, the worker exits after its reply and the suite starts a new one.
 
 from __future__ import annotations
 
-import _signal  # its functions take a tenth of the time of those of `signal`, which convert to enums
+import _signal  # type: ignore[import-not-found]  # a tenth of the time of `signal`, which converts to enums
 import _thread
 import builtins
 import contextlib
