@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:  # Python 3.8 cannot evaluate these annotations
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 # Views of the memory of the two shared generators. Their getstate methods take fifty times as long as a comparison.
@@ -288,30 +288,34 @@ class RunningThreads:
     """The threads that Python has started. Idle threads of an executor are no danger to later programs."""
 
     def __init__(self) -> None:
-        self._count = _thread._count()
-        self._known = set(sys._current_frames())
+        self._remember()
+
+    def _remember(self) -> None:
+        # Threads of the module _thread are counted, but have no object.
+        self._count, self._objects = _thread._count(), set(vars(threading)["_active"])
+        self._frames = set(sys._current_frames())
 
     def new_thread(self) -> str:
         """Return the name of a new thread that does not end soon and is not idle, "" if there is none."""
-        if _thread._count() == self._count:
+        if _thread._count() == self._count and vars(threading)["_active"].keys() == self._objects:
             return ""
         deadline = time.monotonic() + THREAD_EXIT_SECONDS
         while busy := self._busy_thread():
             if time.monotonic() > deadline:
                 return busy
             time.sleep(THREAD_EXIT_SECONDS / 10)
-        self._count, self._known = _thread._count(), set(sys._current_frames())
+        self._remember()
         return ""
 
     def _busy_thread(self) -> str:
-        names: Mapping[int | None, str] = {thread.ident: thread.name for thread in threading.enumerate()}
         # An idle thread of an executor waits in this function for its next task.
         executor = sys.modules.get("concurrent.futures.thread")
-        idle = getattr(getattr(executor, "_worker", None), "__code__", None)
-        for ident, frame in sys._current_frames().items():
-            if ident not in self._known and frame.f_code is not idle:
-                return names.get(ident, "unnamed")
-        return ""
+        waiting = getattr(getattr(executor, "_worker", None), "__code__", None)
+        frames = sys._current_frames().items()
+        idle = {ident for ident, frame in frames if ident not in self._frames and frame.f_code is waiting}
+        names = {t.ident: t.name for t in threading.enumerate() if t.ident not in self._objects | idle}
+        unnamed = "without a name" if _thread._count() - self._count > len(idle) else ""
+        return next(iter(names.values()), unnamed)
 
 
 class ProcessState:
