@@ -12,7 +12,7 @@ ROUND_UP = "import ctypes\nctypes.CDLL('libm.so.6').fesetround(0x800)"
 ROUNDED = "x = np.full((1, 1, 1), np.float64(1) + np.float64(2.0**-60))"
 REPLACED = {
     "a running thread": "import threading\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
-    "a thread without an object": "import _thread\n_thread.start_new_thread(time.sleep, (60,))",
+    "a thread without an object": "import _thread\n_thread.start_new_thread(time.sleep, (60,))\ntime.sleep(0.05)",
     "a busy executor": EXECUTOR + "np.executor.submit(time.sleep, 60)",
     "a hard limit": "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (50, 50))",
 }
