@@ -14,7 +14,8 @@ from typing import Any
 
 from conformance import CatalogueError
 from conformance.cases.all_errors import all_errors
-from conformance.cases.case import Case
+from conformance.cases.arrays import ArraySpec
+from conformance.cases.case import Answers, Case, FollowingOperator, Rejected, Value
 from conformance.cases.invalid.templates import expand_rejects
 from conformance.cases.operators import OPERATORS
 from conformance.cases.parameters import CaseError
@@ -75,6 +76,10 @@ class Catalogue:
         ]
 
 
+CACHED_CLASSES = (Catalogue, Case, ArraySpec, Value, Rejected, Answers, FollowingOperator, Sweep, Level)
+"""Classes of the objects in a catalogue."""
+
+
 def load_catalogue(
     paths: Sequence[Path] = (),
     *,
@@ -92,7 +97,7 @@ def load_catalogue(
     exhaustive rows is cached on disk.
     """
     if not paths and not extend and level != Level.EXHAUSTIVE:
-        return cached_catalogue(catalogue_folder(), _load_with_digests)
+        return cached_catalogue(catalogue_folder(), _load_with_digests, CACHED_CLASSES)
     return _load_paths(paths, extend=extend, level=level, operators=operators, globs=globs)
 
 
