@@ -91,6 +91,7 @@ ATTACKS = {
     "file-mode-mask": Attack("os.umask(0o777)"),
     "seeds-the-generators": Attack("np.random.seed(3)"),
     "turns-warnings-into-errors": Attack("import warnings\nwarnings.simplefilter('error')"),
+    "changes-the-locale": Attack("import locale\nlocale.setlocale(locale.LC_ALL, 'C')"),
     "recursion-limit": Attack("sys.setrecursionlimit(200)"),
     # Patched functions
     "patches-numpy": Attack("np.frombuffer = np.asarray = np.zeros = None"),
