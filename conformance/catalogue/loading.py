@@ -96,8 +96,8 @@ def load_catalogue(
     Exhaustive sweeps are expanded only at level exhaustive, restricted to the operators and globs given. All their
     possible rows are cases, and the lock does not list them. The rows of other sweeps are those in the lock of their
     catalogue. If it has none, or with `extend`, rows are added for the combinations that are not covered. Raises
-    CatalogueError with one line for each of the first errors of a file, naming file, line, case and key. The built-in catalogue without
-    exhaustive rows is cached on disk.
+    CatalogueError with one line for each of the first errors of a file, naming file, line, case and key. The built-in
+    catalogue without exhaustive rows is cached on disk.
     """
     if not paths and not extend and level != Level.EXHAUSTIVE:
         return cached_catalogue(catalogue_folder(), _load_with_digests, CACHED_CLASSES)
