@@ -115,6 +115,13 @@ def browser():
         chromium.close()
 
 
+@pytest.fixture(scope="session")
+def axe(browser):
+    """Import axe only if there is a browser, because the two are installed together."""
+    assert browser.is_connected()
+    return importlib.import_module("axe_playwright_python.sync_playwright").Axe()
+
+
 @pytest.fixture
 def visit(browser):
     """Return a function that opens a file at a fragment. Check that nothing reaches the console or the network."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import pkgutil
@@ -132,7 +133,10 @@ def get_backend(name: str, instructions: str = AVX2, device: Device = ON_CPU) ->
     if name in found:
         return backend_on_device(found[name], device)
     own = [f"backend {point}: {error}" for point, error in errors.items() if point.startswith(f"{name} = ")]
-    raise ConformanceError("\n".join(own) or f"backend {name!r}: unknown, known are {', '.join(backend_names())}")
+    near = difflib.get_close_matches(name, backend_names(), 1)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    unknown = f"backend {name!r}: unknown,{hint} known are {', '.join(backend_names())}"
+    raise ConformanceError("\n".join(own) or unknown)
 
 
 def _check_label(name: str, label: str) -> None:

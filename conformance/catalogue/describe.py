@@ -52,8 +52,8 @@ def _is_primary(surface: Surface, *, backend_has_primary: bool) -> bool:
     return surface.max_level != Level.SMOKE and not surface.wrap_program
 
 
-def case_text(case: Case, expected: Expected) -> str:
-    """Return the output of `conformance show` for a case."""
+def case_text(case: Case, expected: Expected, width: int | None = None) -> str:
+    """Return the output of `conformance show` for a case. width: see shortened_array_text."""
     lines = [case.id, *filter(None, [case.about]), f"source: {case.source}", f"from {case.location}", ""]
     lines += [f"{key:<18} {_parameter_text(value)}" for key, value in case.parameters.items()]
     lines += [f"{'then':<18} {item.operator} {_parameter_text(dict(item.parameters))}" for item in case.then]
@@ -64,8 +64,8 @@ def case_text(case: Case, expected: Expected) -> str:
         counts = ", ".join(map(str, channels))
         lines.append(f"{'':<18} {len(channels)} convolutions with {counts} output channels, a ReLU between each two")
     for name, array in expected.inputs.items():
-        lines += ["", f"{name}  {array.dtype.name} {list(array.shape)}", shortened_array_text(array)]
-    lines += ["", *expectation_lines(expected)]
+        lines += ["", f"{name}  {array.dtype.name} {list(array.shape)}", shortened_array_text(array, width)]
+    lines += ["", *expectation_lines(expected, width)]
     cost = operator_cost(case)
     return "\n".join(lines + (["", *_cost_lines(cost)] if cost else []))
 
@@ -76,26 +76,31 @@ def _parameter_text(value: Any) -> str:
     return str(value)
 
 
-def shortened_array_text(array: Any) -> str:
-    """Return an array as text; the middle of a long array is abbreviated."""
+def shortened_array_text(array: Any, width: int | None = None) -> str:
+    """Return an array as text; the middle of a long array is abbreviated.
+
+    width: maximum width of a line in characters, by default that of the terminal.
+    """
     return np.array2string(
         array,
         threshold=MAX_SHOWN_ELEMENTS,
-        max_line_width=min(DESCRIPTION_WIDTH, get_terminal_size().columns),
+        max_line_width=width or min(DESCRIPTION_WIDTH, get_terminal_size().columns),
         separator=", ",
     )
 
 
-def expectation_lines(expected: Expected) -> list[str]:
+def expectation_lines(expected: Expected, width: int | None = None) -> list[str]:
     """Return the expectation as lines of text: the output and its bound, a rejection, or every answer."""
     if expected.target is not None:
-        return _target_lines("expected", expected.target)
+        return _target_lines("expected", expected.target, width)
     return [
-        line for name, target in expected.answers.items() for line in [*_target_lines(f"answer {name!r}", target), ""]
+        line
+        for name, target in expected.answers.items()
+        for line in [*_target_lines(f"answer {name!r}", target, width), ""]
     ][:-1]
 
 
-def _target_lines(title: str, target: Target) -> list[str]:
+def _target_lines(title: str, target: Target, width: int | None) -> list[str]:
     if target.exact is None:
         return [f"{title}: rejected ({target.violation})"]
     value = target.exact.value
@@ -106,7 +111,7 @@ def _target_lines(title: str, target: Target) -> list[str]:
         if target.printed
         else ""
     )
-    return [f"{title}  {value.dtype.name} {list(value.shape)}, {allowed}{pinned}", shortened_array_text(value)]
+    return [f"{title}  {value.dtype.name} {list(value.shape)}, {allowed}{pinned}", shortened_array_text(value, width)]
 
 
 def _cost_lines(cost: Cost) -> list[str]:

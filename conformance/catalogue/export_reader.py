@@ -250,19 +250,40 @@ def _parse_printed_array(raw: Mapping[str, Any]) -> PrintedArray:
     return tuple(raw["shape"]), numbers
 
 
-def _decode_array(content: bytes, spec: ExportedArray) -> Array:
-    """Return the array in a .npy file. Raises CatalogueError if its shape or dtype differ from the specification."""
-    stream, dtype = io.BytesIO(content), NUMPY_DTYPES[spec.dtype]
+@dataclass(frozen=True)
+class NpyFile:
+    """The content of a .npy file. body: its elements as bytes."""
+
+    path: Path
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    is_fortran: bool
+    body: bytes
+
+    def array(self, dtype: np.dtype[Any]) -> Array:
+        """Return the elements as an array of a dtype of the same size. Raises CatalogueError for a wrong size."""
+        size = math.prod(self.shape) * dtype.itemsize
+        if len(self.body) != size:
+            raise CatalogueError(f"{self.path}: {len(self.body)} bytes of numbers, not {size}")
+        # A copy, because an array on bytes is read-only.
+        array: Array = np.ndarray(self.shape, dtype, self.body, order="F" if self.is_fortran else "C").copy()
+        return array
+
+
+def parse_npy(path: Path, content: bytes) -> NpyFile:
+    """Parse the content of a .npy file of version 1.0 or 2.0. Raises CatalogueError for a damaged header."""
+    stream = io.BytesIO(content)
     try:
         shape, is_fortran, stored = NPY_HEADER_READERS[np.lib.format.read_magic(stream)](stream)
     except Exception as error:  # NumPy does not document which exceptions a damaged header can raise
-        raise CatalogueError(f"{spec.path}: not the header of an array: {' '.join(str(error).split())}") from None
+        raise CatalogueError(f"{path}: not the header of an array: {' '.join(str(error).split())}") from None
+    return NpyFile(path, shape, stored, is_fortran, content[stream.tell() :])
+
+
+def _decode_array(content: bytes, spec: ExportedArray) -> Array:
+    """Return the array in a .npy file. Raises CatalogueError if its shape or dtype differ from the specification."""
+    file, dtype = parse_npy(spec.path, content), NUMPY_DTYPES[spec.dtype]
     stored_dtype = np.dtype(np.uint16) if spec.dtype == BFLOAT16 else dtype
-    if shape != spec.shape or stored not in (dtype, stored_dtype):
-        raise CatalogueError(f"{spec.path}: {stored.name} {list(shape)}, not {spec.dtype} {list(spec.shape)}")
-    size, body = math.prod(shape) * dtype.itemsize, content[stream.tell() :]
-    if len(body) != size:
-        raise CatalogueError(f"{spec.path}: {len(body)} bytes of numbers, not {size}")
-    # A copy, because an array on bytes is read-only.
-    array: Array = np.ndarray(shape, dtype, body, order="F" if is_fortran else "C").copy()
-    return array
+    if file.shape != spec.shape or file.dtype not in (dtype, stored_dtype):
+        raise CatalogueError(f"{spec.path}: {file.dtype.name} {list(file.shape)}, not {spec.dtype} {list(spec.shape)}")
+    return file.array(dtype)

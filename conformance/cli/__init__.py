@@ -24,6 +24,7 @@ COMMAND_LOCATIONS = {
     "explore": "explore.explore",
     "export": "export.export_command",
     "freeze": "check.freeze",
+    "judge": "judge.judge_command",
     "ledger": "ledger.ledger_group",
     "list": "show.list_command",
     "merge": "merge.merge_command",

@@ -1,8 +1,9 @@
-"""The console on which commands print summaries."""
+"""The console on which commands print summaries, and the width of their lines."""
 
 from __future__ import annotations
 
 import sys
+from shutil import get_terminal_size
 
 from rich.console import Console
 
@@ -14,3 +15,8 @@ def output_console() -> Console:
     """Return a console for standard output. It wraps lines at the width of a terminal, and not at all without one."""
     # Not `Console.is_terminal`: FORCE_COLOR, which CI servers set, makes it true for pipes and logs.
     return Console() if sys.stdout.isatty() else Console(width=UNLIMITED_WIDTH)
+
+
+def line_width(limit: int) -> int:
+    """Return the width for wrapped text: that of the terminal, at most `limit` columns. Without a terminal no limit."""
+    return min(limit, get_terminal_size().columns) if sys.stdout.isatty() else UNLIMITED_WIDTH

@@ -13,7 +13,7 @@ import click
 
 from conformance.adapters.api import CPU, DEVICE_NAMES, FLOAT32, PRECISIONS
 from conformance.cases.operators import OPERATORS
-from conformance.cli.parameter_types import RangeWithoutNaN
+from conformance.cli.parameter_types import NameType, RangeWithoutNaN
 from conformance.execution.options import MAX_TIME_LIMIT_SECONDS, RunOptions
 from conformance.execution.selection import MAX_SHARDS
 from reports.results.vocabulary import Level, Word
@@ -97,7 +97,7 @@ OPERATOR_OPTION = click.option(
     "--operator",
     "operators",
     multiple=True,
-    type=click.Choice(sorted(OPERATORS)),
+    type=NameType(sorted(OPERATORS)),
     help="Only cases of this operator. Repeatable.",
 )
 CASE_GLOB_OPTION = click.option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,9 @@ else:
     Kind = click.ParamType
 
 MAX_NUMBERS = 12
+"""Maximum number of numbers in one value."""
+MAX_DIGITS = 18
+"""Maximum number of digits of one number."""
 
 
 class SizesType(Kind):
@@ -29,7 +33,8 @@ class SizesType(Kind):
         """Return an integer or a tuple of integers."""
         if not isinstance(value, str):
             return value
-        if not re.fullmatch(r"-?\d{1,9}(,-?\d{1,9})*", value):
+        # Numbers above the limit of a parameter are rejected later, with the limit.
+        if not re.fullmatch(rf"-?\d{{1,{MAX_DIGITS}}}(,-?\d{{1,{MAX_DIGITS}}})*", value):
             self.fail(f"{value!r} is not an integer or a comma-separated integer per axis, such as 3,2", param, ctx)
         numbers = tuple(map(int, value.split(",")))
         if len(numbers) > MAX_NUMBERS:
@@ -61,6 +66,9 @@ class PaddingType(Kind):
         """Return a name, an integer, or a tuple with an integer or a pair for each axis."""
         if not isinstance(value, str) or value in self.words:
             return value
+        if self.words and re.fullmatch(r"[A-Za-z_]+", value):
+            words = f"{', '.join(self.words[:-1])} or {self.words[-1]}"
+            self.fail(f"{value!r} is not {words}, nor a number", param, ctx)
         if ":" not in value:
             return SizesType().convert(value, param, ctx)
         parts = value.split(",")
@@ -87,6 +95,17 @@ class NumberType(Kind):
             return int(value) if re.fullmatch(r"-?\d{1,18}", value) else float(value)
         except ValueError:
             self.fail(f"{value!r} is not a number", param, ctx)
+
+
+class NameType(click.Choice[str] if TYPE_CHECKING else click.Choice):  # type: ignore[misc]
+    """One of many names. The error for another name suggests the most similar one instead of listing all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name."""
+        near = difflib.get_close_matches(str(value), self.choices, 1) if value not in self.choices else []
+        if near:
+            self.fail(f"{value!r} is unknown, did you mean {near[0]!r}?", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class RangeWithoutNaN(click.FloatRange):

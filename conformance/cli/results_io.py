@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -13,9 +14,11 @@ from conformance.cli.options import DEFAULT_OUTPUT_FOLDER
 from conformance.execution.selection import Shard
 from conformance.system.atomic_write import write_in_folder
 from reports.analysis import summary
-from reports.results import LiveResults, Report, UnreadableResults, load_report, merge_runs
+from reports.results import BackendRun, LiveResults, Report, UnreadableResults, load_report, merge_runs, read_header
 
 STANDARD_OUTPUT = "-"
+PAST_RUN_PATTERNS = ("*.jsonl", "*/*.jsonl", "*/results/*.jsonl")
+"""Results files in a folder of past runs."""
 FAILED_EXIT_STATUS, INCOMPLETE_EXIT_STATUS = 1, 3
 
 
@@ -66,6 +69,35 @@ def results_files(path: Path) -> list[Path]:
     if not found:
         raise IncompleteRun(f"no results in {path} (`conformance run` writes them)")
     return found
+
+
+def load_past_runs(folder: Path) -> Iterator[BackendRun]:
+    """Read the past runs in a folder of results files, or of folders of them, in the order of their start.
+
+    Findings of explorations are omitted. Raises ConformanceError if there are no runs, if one is a shard or did not
+    finish, or if two runs of a backend have the same start. A run is read when it is used.
+    """
+    found = sorted({file for pattern in PAST_RUN_PATTERNS for file in folder.glob(pattern)})
+    if not found:
+        problem = "contains no results files" if folder.is_dir() else "is not a folder"
+        raise ConformanceError(f"--history {folder}: {problem}")
+    with unreadable_as_conformance_error():
+        headers = [(read_header(path), path) for path in found]
+    runs = sorted((one.started, one.backend, path) for one, path in headers if not one.explored)
+    for (*first, path), (*second, other) in pairwise(runs):
+        if first == second:
+            raise ConformanceError(f"--history {folder}: {other} contains the same run as {path}")
+    for _, _, path in runs:
+        yield _past_run(folder, path)
+
+
+def _past_run(folder: Path, path: Path) -> BackendRun:
+    (run,) = load_results([path]).backends
+    if run.header.shard:
+        raise ConformanceError(f"--history {folder}: {path} is a shard (combine shards with conformance merge)")
+    if not run.complete:
+        raise ConformanceError(f"--history {folder}: {path} is a partial run (conformance run --resume completes it)")
+    return run
 
 
 def results_path(out: Path, backend: str, shard: Shard | None = None) -> Path:

@@ -11,13 +11,12 @@ from conformance.adapters import registry
 from conformance.adapters.api import Declaration, Surface, without_label
 from conformance.cases.arrays import ArraySpec, json_value
 from conformance.cases.case import Answers, Case, Rejected
+from reports.results.vocabulary import CONTRADICTORY_ANSWERS
 
 CONVENTIONS_FORMAT = 1
 """Version of the format in docs/conventions.schema.json."""
 MAX_SHOWN_NUMBERS = 12
 """Maximum number of elements of an array in the description of an answer."""
-CONTRADICTORY_ANSWERS = "contradicts-itself"
-"""Observed answer of a surface that gave several answers for one convention."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +109,17 @@ def _surfaces_by_name(observed: Iterable[str]) -> dict[str, Surface]:
     known = {one.name: one for name in registry.backend_names() for one in registry.get_backend(name).surfaces}
     # A label is chosen for a run, so no adapter lists the surfaces with labels.
     return known | {name: known[without_label(name)] for name in sorted({*observed}) if without_label(name) in known}
+
+
+def processor_answers(surfaces: Iterable[str]) -> dict[str, dict[str, dict[str, str]]]:
+    """Return the declared answers on other processors: {surface: {convention: {processor feature: answer}}}."""
+    names = list(surfaces)
+    known = _surfaces_by_name(names)
+    declared = {name: known[name].declarations for name in names if name in known}
+    return {
+        name: {convention: dict(sorted(one.cpu.items())) for convention, one in answers.items() if one.cpu}
+        for name, answers in declared.items()
+    }
 
 
 def _matches_glob(name: str, globs: Iterable[str]) -> bool:

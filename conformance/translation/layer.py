@@ -7,6 +7,7 @@ must be numbers, strings, lists of these, or names. The tables are DIALECTS in `
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,14 +19,34 @@ from conformance.adapters.api import (
     LayerCall,
     LayerSignature,
     PlainName,
+    UnknownModule,
     UnreadableLayer,
     parse_layer_call,
 )
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, Geometry, PaddingWord
 from conformance.translation.ad_hoc_case import CaseRequest, size_text
 
 MAX_QUOTED_ARGUMENT_LENGTH = 60
 """Number of characters of a text that error messages quote."""
+
+
+OTHER_LAYERS = re.compile(
+    r"(sync)?(batch|group|instance|layer|rms)norm(alization)?|activation|(leaky|p)?relu|elu|gelu|silu|sigmoid|tanh"
+    r"|(log)?softmax|dense|linear|einsum|matmul|dropout|embed(ding)?|flatten|identity|reshape|sequential|lstm"
+    r"|multiheadattention|interpolate|resize|upsampl(e|ing)\w*"
+)
+"""Layers of models that are not window operators: names in lower case, without underscores and number of axes."""
+NOT_A_WINDOW_OPERATOR = "is not a window operator: pooling, padding and convolution are translated"
+
+
+class UnknownLayer(UnreadableLayer):
+    """A call whose name is not in the table of a dialect. known: the names in the table."""
+
+    def __init__(self, name: str, known: Mapping[str, object]) -> None:
+        is_other = OTHER_LAYERS.fullmatch(re.sub(r"_|[123][dD]$", "", name).lower())
+        problem = NOT_A_WINDOW_OPERATOR if is_other else f"is not a known layer{_suggestion(name, known)}"
+        super().__init__(f"{name!r} {problem}")
+        self.name, self.known = name, known
 
 
 @dataclass(frozen=True)
@@ -44,26 +65,61 @@ class ParsedLayer:
 def parse_layer(
     text: str, dialect: Dialect, shape: tuple[int, ...] | None = None, kernel: tuple[int, ...] | None = None
 ) -> ParsedLayer:
-    """Return the parsed layer. Raises ConformanceError, on one line, with the column if it is known.
+    """Return the layer of a surface. See `parse_framework_layer`."""
+    return parse_framework_layer(text, [dialect], shape, kernel)
 
-    shape: of the input, (n, c, *spatial); kernel: shape of the weights in the layout of the catalogue. Both may be
-    None, unless a parameter of the layer depends on the shape; then the error message asks for the shape.
+
+def parse_framework_layer(
+    text: str,
+    dialects: Sequence[Dialect],
+    shape: tuple[int, ...] | None = None,
+    kernel: tuple[int, ...] | None = None,
+) -> ParsedLayer:
+    """Return the layer, read in the first dialect that can. Raises ConformanceError with the column if it is known.
+
+    dialects: those of the framework's surfaces, at least one; shape: of the input, (n, c, *spatial); kernel: shape of
+    the weights in the layout of the catalogue. Both may be None, unless a parameter of the layer depends on the shape;
+    then the error message asks for the shape.
     """
     shown = text if len(text) <= MAX_QUOTED_ARGUMENT_LENGTH else f"{text[:MAX_QUOTED_ARGUMENT_LENGTH]}…"
-    try:
-        call = parse_layer_call(text, dialect.syntax)
-        # A table can list a name with its module, such as an older opset with another signature.
-        if f"{call.module}.{call.name}" in dialect.layers_by_name:
-            call = replace(call, name=f"{call.module}.{call.name}")
-        if call.name not in dialect.layers_by_name:
-            raise UnreadableLayer(f"{call.name!r} is not a known layer{_suggestion(call.name, dialect.layers_by_name)}")
-        return _match_layer(call, dialect, shape, kernel)
-    except UnreadableLayer as error:
-        raise ConformanceError(f"{' '.join(shown.split())!r}: {error}") from None
+    failures = []
+    for dialect in dialects:
+        try:
+            return _parse_in_dialect(text, dialect, shape, kernel)
+        except UnreadableLayer as error:
+            failures.append(error)
+    raise ConformanceError(f"{' '.join(shown.split())!r}: {_combined_message(failures)}")
+
+
+def _parse_in_dialect(
+    text: str, dialect: Dialect, shape: tuple[int, ...] | None, kernel: tuple[int, ...] | None
+) -> ParsedLayer:
+    call = parse_layer_call(text, dialect.syntax)
+    # A table can list a name with its module, such as an older opset with another signature.
+    if f"{call.module}.{call.name}" in dialect.layers_by_name:
+        call = replace(call, name=f"{call.module}.{call.name}")
+    if call.name not in dialect.layers_by_name:
+        raise UnknownLayer(call.name, dialect.layers_by_name)
+    return _match_layer(call, dialect, shape, kernel)
+
+
+def _combined_message(failures: Sequence[UnreadableLayer]) -> str:
+    """Return the reason of the dialect that recognised most of the call: its name, or else its module."""
+    unknown_modules = [error for error in failures if isinstance(error, UnknownModule)]
+    unknown_layers = [error for error in failures if isinstance(error, UnknownLayer)]
+    for error in failures:
+        if error not in unknown_modules and error not in unknown_layers:
+            return str(error)
+    if unknown_layers:
+        names = dict.fromkeys(name for error in unknown_layers for name in error.known)
+        return str(UnknownLayer(unknown_layers[0].name, names))
+    modules = dict.fromkeys(module for error in unknown_modules for module in error.modules)
+    return str(UnknownModule(unknown_modules[0].column, unknown_modules[0].prefix, modules))
 
 
 def _suggestion(name: str, known: Mapping[str, object]) -> str:
-    near = difflib.get_close_matches(name, known, 1)
+    # A wrong case is the most frequent error, so such a name comes first.
+    near = [one for one in known if one.lower() == name.lower()] or difflib.get_close_matches(name, known, 1)
     return f", did you mean {near[0]!r}?" if near else ""
 
 
@@ -130,10 +186,25 @@ def _read_arguments(layer: LayerSignature, call: BoundCall) -> ParsedLayer:
         found |= {name: value} if value is not None else {}
     if layer.adjust:
         found |= layer.adjust(call, found)
+    _check_same_padding(layer, call, found)
     found |= _select_result(layer, call, str(found.get("operator", layer.operator)))
     omitted = [name for name, reading in layer.readings.items() if reading.argument not in call.given_names]
     note = layer.note(call) if callable(layer.note) else layer.note
     return ParsedLayer(_make_request(layer.operator, found, call), tuple(omitted), (note,) if note else ())
+
+
+def _check_same_padding(layer: LayerSignature, call: BoundCall, found: Mapping[str, Any]) -> None:
+    """Raise UnreadableLayer if the padding is computed from the size of the input, and this is not specified.
+
+    With stride 1, `same` adds the extent of the dilated window without one cell. That of a transposed convolution is
+    computed from window and stride.
+    """
+    is_same = found.get("padding") in {PaddingWord.SAME_UPPER.value, PaddingWord.SAME_LOWER.value}
+    operator = OPERATORS[found.get("operator", layer.operator)]
+    stride = found.get("stride", operator.defaults.get("stride")) or found.get("window")
+    steps = stride if isinstance(stride, tuple) else (stride,)
+    if is_same and operator.geometry is not Geometry.TRANSPOSED and any(step != 1 for step in steps):
+        call.input_extents("the padding")
 
 
 def _select_result(layer: LayerSignature, call: BoundCall, operator: str) -> Mapping[str, Any]:

@@ -18,7 +18,7 @@ from conformance.cases.case import FLAT_PADS_KEY, Case, Rejected, Value
 from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.cases.steps import BuildingBlock, Step, case_step
-from conformance.translation.rewrites import REWRITES
+from conformance.translation.rewrites import REWRITES, SINGLE_CALLS
 from reports.results.vocabulary import How
 
 INPUTS_CONVERTED_LIKE_X = frozenset({"scale", "grad", "indices"})
@@ -123,8 +123,8 @@ def lower_step(step: Step, surface: Surface, *, native_only: bool, inner: bool) 
         return _step_lines(step, surface, code), How.NATIVE
     if native_only:
         return code
-    # The adapter's own composition comes first, because users of the framework write that one.
-    for attempt in (_fallback(step, surface), _rewrite(step, surface)):
+    # The adapter's own composition comes before rewrites to several steps: users of the framework write that one.
+    for attempt in (_single_call(step, surface), _fallback(step, surface), _rewrite(step, surface)):
         if isinstance(attempt, tuple):
             return attempt
         if isinstance(attempt, Unsupported) and attempt.reason not in code.reason:
@@ -179,6 +179,26 @@ def _fallback(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
         return None
     code = _call_lowering(lowering, step)
     return code if isinstance(code, Unsupported) else (_step_lines(step, surface, code), How.COMPOSED)
+
+
+def _single_call(step: Step, surface: Surface) -> LoweredStep | None:
+    """Return the line of one call of another operator; None if the adapter's composition fits every size, too."""
+    rewrites = SINGLE_CALLS.get(step.operator, ()) if surface.allows_compositions else ()
+    if not rewrites or _fits_every_size(step, surface):
+        return None
+    for part in (part for rewrite in rewrites for part in rewrite(step)):
+        code = _native_call(part, surface)
+        lowered = _fallback(part, surface) if isinstance(code, Unsupported) else (_step_lines(part, surface, code),)
+        if isinstance(lowered, tuple) and len(lowered[0]) == 1:
+            return lowered[0], How.COMPOSED
+    return None
+
+
+def _fits_every_size(step: Step, surface: Surface) -> bool:
+    """Whether the adapter's composition for a step is the same for an input with twice the extents."""
+    larger = replace(step, shape=(*step.shape[:2], *(2 * extent for extent in step.shape[2:])))
+    composed = _fallback(step, surface)
+    return isinstance(composed, tuple) and composed == _fallback(larger, surface)
 
 
 def _building_block(step: Step, surface: Surface) -> LoweredStep | None:

@@ -1,4 +1,4 @@
-"""Rewrites of a step to several steps with exactly the same result, for steps that no native call supports."""
+"""Rewrites of a step to other steps with exactly the same result, for steps that no native call supports."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -112,12 +113,43 @@ def crop_then_pad(step: Step) -> tuple[Step, ...]:
     return (crop, replace(rest, shape=shape)) if any(any(pair) for pair in added) else (crop,)
 
 
+def one_bin_as_global_pool(step: Step) -> tuple[Step, ...]:
+    """Return global pooling for adaptive pooling with one bin, which is valid for every size of the input."""
+    if any(bins != 1 for bins in step.parameters["output_size"]):
+        return ()
+    return (replace(step, operator=step.operator.replace("adaptive", "global"), parameters={}),)
+
+
+def equal_bins_as_pool(step: Step) -> tuple[Step, ...]:
+    """Return pooling without padding for adaptive pooling whose bins have the same size and do not overlap."""
+    sizes = list(zip(step.shape[2:], step.parameters["output_size"], strict=True))
+    # With a bin for every cell, the result is the input, for which the adapters write no call at all.
+    if any(extent % bins for extent, bins in sizes) or all(extent == bins for extent, bins in sizes):
+        return ()
+    window = tuple(extent // bins for extent, bins in sizes)
+    parameters: dict[str, Any] = {
+        "window": window,
+        "stride": window,
+        "padding": ((0, 0),) * step.rank,
+        "dilation": (1,) * step.rank,
+        "rounding": Rounding.FLOOR.value,
+    }
+    operator = step.operator.removeprefix("adaptive_")
+    if operator == "avg_pool":
+        parameters |= {"count_include_pad": False, "divisor": None}
+    return (replace(step, operator=operator, parameters=parameters),)
+
+
 def _with_explicit_padding(step: Step, value: float) -> tuple[Step, ...]:
     """Return explicit padding for all cells outside x, then the step without padding; () if there are none."""
     padding, unpadded = split_padding(step, value)
     return (*padding, unpadded) if unpadded != step else ()
 
 
+SINGLE_CALLS: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
+    dict.fromkeys(("adaptive_max_pool", "adaptive_avg_pool"), (one_bin_as_global_pool, equal_bins_as_pool))
+)
+"""Rewrites of a step to one call of another operator, which is simpler than a composition of slices."""
 REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
     {
         "max_pool": (pad_lowest_then_max, dilated_then_subsampled),

@@ -74,7 +74,7 @@ def unsupported_reasons(table: SupportTable, surface: str) -> list[tuple[Unsuppo
 
 
 SUPPORT_TABLE_WIDTH = 100
-"""Width of the terminal output in characters."""
+"""Maximum width of reasons on a terminal, in characters."""
 
 
 def counts_text(support: Support) -> str:
@@ -82,7 +82,9 @@ def counts_text(support: Support) -> str:
     return ", ".join(f"{number:,} {how}" for how, number in support.counts())
 
 
-def terminal_lines(table: SupportTable, surfaces: Sequence[Surface]) -> Iterator[str]:
+def terminal_lines(
+    table: SupportTable, surfaces: Sequence[Surface], max_width: int = SUPPORT_TABLE_WIDTH
+) -> Iterator[str]:
     """Yield the lines for a terminal: the operators of each surface, and the reasons for unsupported cases."""
     width = max(map(len, table))
     for surface in surfaces:
@@ -91,5 +93,5 @@ def terminal_lines(table: SupportTable, surfaces: Sequence[Surface]) -> Iterator
             yield f"  {operator:<{width}}  {counts_text(row[surface.name])}"
         for (reason, issue), number, operators in unsupported_reasons(table, surface.name):
             text = f"{number:,} {NOT_AVAILABLE} {reason} ({', '.join(filter(None, [*operators, issue]))})"
-            yield from textwrap.wrap(text, SUPPORT_TABLE_WIDTH, initial_indent="    ", subsequent_indent="      ")
+            yield from textwrap.wrap(text, max_width, initial_indent="    ", subsequent_indent="      ")
         yield ""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.adapters.api import Program
 from conformance.cases.case import Case
 from conformance.translation.ad_hoc_case import size_text
 from conformance.translation.side_by_side import Translation, program_with_setup
 
 TRANSLATION_TEXT_WIDTH = 110
-"""Width of the terminal output in characters."""
+"""Maximum width of comments on a terminal, in characters."""
 TRANSLATIONS_FORMAT = 1
 """Version of the JSON format."""
 
@@ -41,33 +42,68 @@ def _parameter_text(name: str, value: Any) -> str:
     return f"{name.replace('_', ' ')} {size_text(value)}"
 
 
-def text_lines(translated: TranslatedCase, translations: Sequence[Translation]) -> Iterator[str]:
-    """Yield the lines for a terminal: one program after the other, with remarks as comments."""
-    yield from _comment_lines(translated.heading, "")
-    yield from (line for note in translated.notes for line in _comment_lines(note, ""))
-    for translation in translations:
+def text_lines(
+    translated: TranslatedCase, translations: Sequence[Translation], width: int = TRANSLATION_TEXT_WIDTH
+) -> Iterator[str]:
+    """Yield the lines for a terminal: one program after the other, with remarks as comments, wrapped at `width`."""
+    yield from _comment_lines(translated.heading, "", width)
+    yield from (line for note in translated.notes for line in _comment_lines(note, "", width))
+    for group in _groups(translations):
         yield ""
-        if translation.program is None:
-            yield f"# {translation.surface.name}: unsupported: {translation.reason_text}"
+        if group[0].program is None:
+            yield f"# {group[0].surface.name}: unsupported: {group[0].reason_text}"
         else:
-            yield from _program_lines(translation, translated.case)
+            yield from _program_lines(group, group[0].program, translated.case, width)
 
 
-def _program_lines(translation: Translation, case: Case) -> Iterator[str]:
-    assert translation.program is not None  # noqa: S101 - checked by the caller
+def _groups(translations: Sequence[Translation]) -> Iterable[Sequence[Translation]]:
+    """Return the translations in groups with the same program, such as those of the engines of one framework."""
+    groups: dict[tuple[str, str], list[Translation]] = {}
+    for one in translations:
+        key = (one.program.text, one.program.how) if one.program else (one.surface.name, "")
+        groups.setdefault(key, []).append(one)
+    return groups.values()
+
+
+def _program_lines(group: Sequence[Translation], program: Program, case: Case, width: int) -> Iterator[str]:
     shapes = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.inputs.items())
-    yield f"# {translation.surface.name}: {translation.program.how}, for {shapes}"
-    yield from _comment_lines(translation.verified_text, "  ")
-    yield from (line for warning in translation.warnings for line in _comment_lines(f"! {warning}", "  "))
-    yield from (line for remark in translation.all_remarks for line in _comment_lines(f"- {remark}", "  "))
-    yield program_with_setup(translation.backend, translation.program).rstrip("\n")
+    yield f"# {_names(group)}: {program.how}, for {shapes}"
+    for mark, lines_of in REMARK_KINDS:
+        for line in _shared_lines(group, lines_of):
+            yield from _comment_lines(f"{mark}{line}", "  ", width)
+    setups = {program_with_setup(one.backend, program) for one in group}
+    if len(setups) > 1:
+        yield from _comment_lines(f"- the lines before the program are for {group[0].surface.name}", "  ", width)
+    yield program_with_setup(group[0].backend, program).rstrip("\n")
 
 
-def _comment_lines(text: str, indent: str) -> list[str]:
+REMARK_KINDS: tuple[tuple[str, Callable[[Translation], Sequence[str]]], ...] = (
+    ("", lambda one: [one.verified_text]),
+    ("! ", lambda one: one.warnings),
+    ("- ", lambda one: one.all_remarks),
+)
+"""Mark and lines of each kind of comment on a program."""
+
+
+def _shared_lines(group: Sequence[Translation], lines_of: Callable[[Translation], Sequence[str]]) -> Iterator[str]:
+    """Yield each line of some translations once; a line that not all of them have begins with their surfaces."""
+    owners: dict[str, list[Translation]] = {}
+    for one in group:
+        for line in lines_of(one):
+            owners.setdefault(line, []).append(one)
+    for line, having in owners.items():
+        yield line if len(having) == len(group) else f"{_names(having)}: {line}"
+
+
+def _names(group: Sequence[Translation]) -> str:
+    return ", ".join(one.surface.name for one in group)
+
+
+def _comment_lines(text: str, indent: str, width: int) -> list[str]:
     first, rest = f"# {indent}", f"# {indent}{'  ' * bool(indent)}"
     return textwrap.wrap(
         text,
-        TRANSLATION_TEXT_WIDTH,
+        width,
         initial_indent=first,
         subsequent_indent=rest,
         break_long_words=False,

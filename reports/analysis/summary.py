@@ -232,12 +232,19 @@ def difference_kind(result: ResultRecord) -> GroupKind:
 
 
 def answers_by_convention(report: Report) -> dict[str, dict[str, ConventionRecord]]:
-    """Return the answers by convention and surface, both sorted. Of several cases, a contradiction is preferred."""
+    """Return the answers by convention and surface, both sorted.
+
+    Of several cases, a contradiction is preferred, then an observed answer.
+    """
     rows: dict[str, dict[str, ConventionRecord]] = {}
     records = [convention for backend in report.backends for convention in backend.conventions]
-    for convention in sorted(records, key=lambda one: (one.question, one.surface, not one.contradicted)):
+    for convention in sorted(records, key=_answer_order):
         rows.setdefault(convention.question, {}).setdefault(convention.surface, convention)
     return rows
+
+
+def _answer_order(answer: ConventionRecord) -> tuple[str, str, bool, bool]:
+    return answer.question, answer.surface, not answer.contradicted, answer.observed is None
 
 
 def unsupported_by_reason(report: Report) -> dict[str, list[ResultRecord]]:
@@ -269,6 +276,8 @@ def list_text(names: Sequence[str], longest: int | None = None) -> str:
 
 def escape_control_characters(text: str) -> str:
     """Escape control and formatting characters, which a terminal would interpret."""
+    if text.isprintable():
+        return text
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 

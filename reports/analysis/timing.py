@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from heapq import nlargest
+from heapq import nsmallest
 
 from reports.results import Report, ResultRecord
 
@@ -30,5 +30,5 @@ def seconds_by_operator(report: Report) -> dict[str, dict[str, float]]:
 
 def slowest_results(report: Report) -> list[ResultRecord]:
     """Return the results with the slowest programs, the slowest first."""
-    order = sorted(report.results, key=lambda result: (result.case, result.surface))
-    return nlargest(MAX_SLOW_RESULTS, (result for result in order if result.seconds), key=lambda result: result.seconds)
+    timed = (result for result in report.results if result.seconds)
+    return nsmallest(MAX_SLOW_RESULTS, timed, key=lambda result: (-result.seconds, result.case, result.surface))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         complete_lines,
         load_report,
         merge_runs,
+        read_header,
         read_records,
     )
     from reports.results.records import (
@@ -47,7 +48,7 @@ __all__ = [
     "Json", "JsonNumber", "Level", "LiveResults", "Outcome", "ProgramRecord", "RecordChecks", "RecordError",
     "RecordedAnswers", "RecordedArray", "RecordedRejection", "Report", "ResultRecord", "RunBuilder", "SelectionRecord",
     "ShardRecord", "Status", "UnreadableResults", "Verdict", "WorstElementRecord", "complete_lines", "decode_line",
-    "encode_line", "load_report", "merge_runs", "read_records", "without_label",
+    "encode_line", "load_report", "merge_runs", "read_header", "read_records", "without_label",
 ]  # fmt: skip
 _MODULES = ("json_structs", "arrays", "exploration", "records", "consistency", "compatibility", "reader", "live")
 

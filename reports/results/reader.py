@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, NamedTuple, TypeVar
 
 from msgspec.json import Decoder
 from msgspec.structs import replace
@@ -158,8 +158,19 @@ def _read_file(path: Path, shared: dict[str, CaseRecord] | None) -> BackendRun:
     return builder.build()
 
 
-@dataclass(frozen=True)
-class RecordLine:
+def read_header(path: Path) -> Header:
+    """Read the header of a results file. Raises UnreadableResults if its first line is not one."""
+    checks = RecordChecks()
+    try:
+        with path.open("rb") as stream:
+            next(read_records(path, stream, checks))
+    except OSError as error:
+        raise UnreadableResults(path, None, f"cannot be read: {error.strerror}") from None
+    assert checks.header is not None  # noqa: S101 - the first record of a file is its header
+    return checks.header
+
+
+class RecordLine(NamedTuple):
     """A record and its line. offset, length: of the line in the file, in bytes, without the newline."""
 
     record: AnyRecord

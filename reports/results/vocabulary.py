@@ -1,8 +1,11 @@
-"""The enums of results files: level, how a program is written, outcome, verdict, kind of difference, status."""
+"""The words of results files: level, how a program is written, outcome, verdict, kind of difference, status."""
 
 from __future__ import annotations
 
 from enum import Enum
+
+CONTRADICTORY_ANSWERS = "contradicts-itself"
+"""Observed answer of a surface that gave several answers for one convention."""
 
 
 class Word(str, Enum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -14,19 +15,22 @@ from markupsafe import Markup
 from reports.analysis import causes, comparison_text, glossary, overview, summary, timing
 from reports.analysis.cause_text import CauseWriter
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
-from reports.analysis.convention_rows import convention_rows
+from reports.analysis.convention_rows import MAX_ANSWER_COLOURS, convention_rows
 from reports.analysis.deviation import deviation_text
 from reports.analysis.differences import difference_groups
 from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, StatusCounts
 from reports.results import Status
+from reports.views.history_chart import history_chart
 from reports.views.html_data import compress_json, report_payload
 from reports.views.template_environment import template_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from reports.analysis.comparison import ReportDifference
+    from reports.analysis.past_runs import SurfaceHistory
     from reports.results import BackendRun, FindingRecord, Json, Report, ResultRecord
+    from reports.views.html_data import ProcessorAnswers
 
 LIBRARY_FILES = (
     "vendor/preact/preact.umd.js",
@@ -37,11 +41,13 @@ LIBRARY_FILES = (
     "vendor/plot/plot.umd.min.js",
 )
 MAX_GROUPS = 200  # per page; the list contains all results
+MAX_FACTS = 6  # circumstances that differ between two runs of a history
+MAX_MOVED_CASES = 3  # for each change of status in a history
 MAX_CHANGES = 50  # per group; `conformance diff` lists all
+MAX_UNFOLDED_CHANGES = 10  # per group; the others are folded
 MAX_OVERVIEW_CHANGES = 12  # groups of changes in the overview
 MAX_PRINTED_SURFACES = 10  # columns of a printed table of counts; wider tables are printed as lines
 MAX_RANKED_NARROW = 4  # surfaces in the ranking on a narrow screen, before the others are shown
-MAX_ANSWER_COLOURS = 5  # of answers to a convention; rarer answers share the last one
 MINUTE_SECONDS = 60
 PAGE_TEMPLATES = (
     ("overview", "matrix", "terms"),
@@ -49,11 +55,12 @@ PAGE_TEMPLATES = (
     ("differences",),
     ("conventions", "contradictions"),
     ("compare",),
+    ("history",),
     ("run",),
 )
 SCRIPT_NAMES = (
     "data", "numbers", "grid", "parts", "table", "list", "geometry", "window", "case", "findings",
-    "translations", "accuracy", "differences", "conventions", "matrix", "surface", "search", "tips", "app",
+    "translations", "accuracy", "differences", "conventions", "matrix", "pairs", "surface", "search", "tips", "app",
 )  # fmt: skip
 
 
@@ -61,11 +68,14 @@ def render_html(
     report: Report,
     difference: ReportDifference | None = None,
     operators: Mapping[str, Json] = MappingProxyType({}),
+    processor_answers: ProcessorAnswers = MappingProxyType({}),
+    histories: Sequence[SurfaceHistory] = (),
 ) -> str:
     """Return the report as one HTML file.
 
     difference: comparison with an earlier run, if any; operators: for each operator, the properties that the drawing of
-    its windows depends on. An operator without properties has no drawing.
+    its windows depends on. An operator without properties has no drawing. processor_answers: declared answers to
+    conventions on other processors. histories: past runs of surfaces.
     """
     template = _jinja_environment().get_template("report.html.j2")
     texts = CauseWriter(report).texts(difference_groups(report))
@@ -85,19 +95,23 @@ def render_html(
         conventions=convention_rows(report),
         unsupported=summary.unsupported_by_reason(report),
         difference=difference,
+        histories=histories,
         changes=comparison_text.change_groups(difference) if difference else [],
         timing=timing,
         cases=report.cases,
         statuses=tuple(Status),
         smallest=smallest_case_result,
-        pages=_visible_pages(report, difference),
+        pages=_visible_pages(report, difference, histories),
         max_groups=MAX_GROUPS,
+        max_facts=MAX_FACTS,
+        max_moves=MAX_MOVED_CASES,
         max_changes=MAX_CHANGES,
+        max_unfolded=MAX_UNFOLDED_CHANGES,
         max_ranked=MAX_RANKED_NARROW,
         max_answer_colours=MAX_ANSWER_COLOURS,
         max_overview_changes=MAX_OVERVIEW_CHANGES,
         max_printed_surfaces=MAX_PRINTED_SURFACES,
-        data=Markup(compress_json(report_payload(report, texts, operators))),  # noqa: S704  # letters and digits only
+        data=Markup(compress_json(report_payload(report, texts, operators, processor_answers))),  # noqa: S704  # letters and digits only
         libraries=[_read_script(path) for path in LIBRARY_FILES],
         theme_script=_read_script("static/theme.js"),
         pages_script=_read_script("static/pages.js"),
@@ -108,10 +122,12 @@ def render_html(
     return page.encode("utf-8", "backslashreplace").decode()
 
 
-def _visible_pages(report: Report, difference: ReportDifference | None) -> list[tuple[str, ...]]:
+def _visible_pages(
+    report: Report, difference: ReportDifference | None, histories: Sequence[SurfaceHistory]
+) -> list[tuple[str, ...]]:
     """List the pages that have content."""
-    missing = {*(() if difference else ("compare",)), *(() if report.explorations else ("findings",))}
-    return [page for page in PAGE_TEMPLATES if page[0] not in missing]
+    contents = {"compare": difference, "findings": report.explorations, "history": histories}
+    return [page for page in PAGE_TEMPLATES if page[0] not in contents or contents[page[0]]]
 
 
 def smallest_case_result(run: BackendRun, finding: FindingRecord) -> ResultRecord | None:
@@ -147,6 +163,7 @@ def _jinja_environment() -> jinja2.Environment:
         bar_order=bar_order,
         pairs=lambda values: [(value, STATUS_TEXTS.get(value, value)) for value in values],
         duration=duration_text,
+        history_chart=history_chart,
     )
     return environment
 
@@ -239,5 +256,9 @@ def _read_script(path: str) -> Markup:
     lines = _read_asset(path).splitlines()
     code = "\n".join(line for line in lines if not line.startswith("//# sourceMappingURL"))
     # Invisible characters occur only in string literals, where the escape sequence has the same meaning.
-    escaped = "".join(f"\\u{ord(sign):04x}" if category(sign) == "Cf" else sign for sign in code)
-    return Markup(escaped)  # noqa: S704  # our own file
+    return Markup(re.sub(r"[^\x00-\x7f]", _escape_if_invisible, code))  # noqa: S704  # our own file
+
+
+def _escape_if_invisible(found: re.Match[str]) -> str:
+    sign = found.group()
+    return f"\\u{ord(sign):04x}" if category(sign) == "Cf" else sign

@@ -7,13 +7,16 @@ import json
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from types import MappingProxyType
+from typing import TypeAlias
 
+from msgspec.json import encode
 from msgspec.structs import asdict
 
 from reports.analysis.cause_text import CauseText
+from reports.analysis.convention_rows import SurfaceAnswer, surface_answers
 from reports.analysis.glossary import STATUS_MEANINGS
 from reports.analysis.summary import (
     KIND_ACTIONS,
@@ -21,13 +24,11 @@ from reports.analysis.summary import (
     STATUS_SIGNS,
     STATUS_TEXTS,
     UNEXPECTED_STATUSES,
-    answers_by_convention,
 )
 from reports.results import (
     SPECIAL_NUMBERS,
     BackendRun,
     CaseRecord,
-    ConventionRecord,
     ExpectedRecord,
     Json,
     Outcome,
@@ -43,8 +44,11 @@ from reports.results import (
 )
 from reports.views.badges import surface_badges
 
-COMPRESSION_LEVEL = 6  # level 9 takes three times as long and saves 1 %
+CHUNK_LENGTH = 1000  # items of a list that are encoded together
+COMPRESSION_LEVEL = 5  # level 6 takes nearly twice as long and saves 6 %
 GZIP_WINDOW_BITS = 31  # zlib's code for a 15-bit window with a gzip header, which contains no name and no time
+ProcessorAnswers: TypeAlias = Mapping[str, Mapping[str, Mapping[str, str]]]
+"""Declared answers to conventions on other processors: {surface: {convention: {processor feature: answer}}}."""
 MAX_EXACT_INTEGER = 2**53  # JavaScript numbers represent integers exactly up to here; larger ones become strings
 
 
@@ -62,12 +66,15 @@ class _TextTable:
 
 
 def report_payload(
-    report: Report, causes: Sequence[CauseText] = (), operators: Mapping[str, Json] = MappingProxyType({})
+    report: Report,
+    causes: Sequence[CauseText] = (),
+    operators: Mapping[str, Json] = MappingProxyType({}),
+    processor_answers: ProcessorAnswers = MappingProxyType({}),
 ) -> dict[str, Json]:
     """Return the data of a report as JSON values.
 
     causes: texts of the causes, for search and the pages of surfaces. operators: properties of operators, for the
-    drawing of windows.
+    drawing of windows. processor_answers: declared answers on other processors.
     """
     texts, runs = _TextTable(), list(enumerate(report.runs))
     all_cases = dict(sorted({name: case for _, run in runs for name, case in run.cases.items()}.items()))
@@ -88,11 +95,7 @@ def report_payload(
         "surfaces": [{"name": surface, "backend": number} for number, surface in surfaces],
         "cases": [_case_payload(case) for case in all_cases.values()],
         "results": rows,
-        "conventions": [
-            _convention_payload(convention)
-            for answers in answers_by_convention(report).values()
-            for convention in answers.values()
-        ],
+        "conventions": [_answer_payload(answer, processor_answers) for answer in surface_answers(report)],
         "causes": [_cause_payload(one) for one in causes],
         "badges": {
             surface: {"name": one["name"], "svg": one["svg"]} for surface, one in surface_badges(report).items()
@@ -104,25 +107,33 @@ def report_payload(
 def compress_json(value: dict[str, Json]) -> str:
     """Compress JSON and encode it as base64, which needs no escaping in a script element."""
     writer = zlib.compressobj(COMPRESSION_LEVEL, wbits=GZIP_WINDOW_BITS)
-    pieces = [writer.compress(piece.encode()) for piece in _json_chunks(value)]
+    pieces = [writer.compress(piece) for piece in _json_chunks(value)]
     return base64.b64encode(b"".join([*pieces, writer.flush()])).decode()
 
 
-def _json_chunks(value: dict[str, Json]) -> Iterator[str]:
+def _json_chunks(value: dict[str, Json]) -> Iterator[bytes]:
     """Yield JSON in pieces, so that the complete text is never in memory."""
     for number, (key, part) in enumerate(value.items()):
-        yield f"{',' if number else '{'}{_json_text(key)}:"
-        if isinstance(part, list):
-            yield "["
-            for position, one in enumerate(part):
-                yield ("," if position else "") + _json_text(one)
-            yield "]"
-        else:
-            yield _json_text(part)
-    yield "}"
+        yield b"," if number else b"{"
+        yield _json_text(key) + b":"
+        yield from _list_chunks(part) if isinstance(part, list) else [_json_text(part)]
+    yield b"}"
 
 
-_json_text = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+def _list_chunks(items: list[Json]) -> Iterator[bytes]:
+    yield b"["
+    for start in range(0, len(items), CHUNK_LENGTH):
+        if start:
+            yield b","
+        yield _json_text(items[start : start + CHUNK_LENGTH])[1:-1]  # without the brackets
+    yield b"]"
+
+
+def _json_text(value: Json) -> bytes:
+    try:
+        return encode(value)
+    except UnicodeEncodeError:  # a surrogate, which JSON can only express as an escape sequence
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _status_payload(status: Status) -> Json:
@@ -192,10 +203,15 @@ def _expected_payload(expected: ExpectedRecord) -> Json:
 
 def _array_payload(array: RecordedArray) -> Json:
     data: Json = None if array.data is None else [*array.data]
-    # Floats in results files are finite; NaN and infinities are strings. Arrays of floats need no conversion.
-    if array.data and not {*map(type, array.data)} <= {float}:
-        data = [_json_number(value) for value in array.data]
+    # NaN and infinities are strings in results files. Only large integers need a conversion.
+    if int in {*map(type, array.data or ())} and _has_large_integer(array.data or ()):
+        data = [_json_number(value) for value in array.data or ()]
     return {"dtype": array.dtype, "shape": list(array.shape), "data": data}
+
+
+def _has_large_integer(values: Iterable[Json]) -> bool:
+    integers = [value for value in values if isinstance(value, int)]
+    return max(integers) > MAX_EXACT_INTEGER or min(integers) < -MAX_EXACT_INTEGER
 
 
 def _json_number(value: Json) -> Json:
@@ -231,5 +247,13 @@ def _worst_payload(worst: WorstElementRecord) -> Json:
     return {"index": list(worst.index), **values}
 
 
-def _convention_payload(convention: ConventionRecord) -> Json:
-    return {**asdict(convention), "documented": convention.documented, "contradicted": convention.contradicted}
+def _answer_payload(answer: SurfaceAnswer, processor_answers: ProcessorAnswers) -> Json:
+    record = answer.record
+    return {
+        **asdict(record),
+        "documented": record.documented,
+        "contradicted": record.contradicted,
+        "answer": answer.answer,
+        "colour": answer.colour,
+        "cpu": dict(processor_answers.get(record.surface, {}).get(record.question, {})),
+    }

@@ -1,4 +1,4 @@
-"""Helpers for browser tests: unexpected messages and requests of a page, and waiting for changes."""
+"""Helpers for browser tests: messages and requests of a page, waiting for changes, accessibility."""
 
 import re
 
@@ -20,3 +20,9 @@ def wait_for_status(page, text):
 def wait_for_address(page, end):
     """Wait until the address ends with `end`."""
     page.wait_for_url(lambda url: url.endswith(end))
+
+
+def violations(axe, page):
+    """Return the violations of the rules of axe: the rule, the element and the explanation."""
+    found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [(one["id"], node["html"][:200], node["failureSummary"]) for one in found for node in one["nodes"]]

@@ -1,11 +1,11 @@
 """Accessibility of the report: contrast, and the rules of axe, in light and dark mode, wide and narrow."""
 
-import importlib
 import re
 from importlib.resources import files
 
 import pytest
 
+from tests.support.browser_pages import violations
 from tests.support.nightly import NIGHTLY
 
 PLACES = (
@@ -17,8 +17,20 @@ PLACES = (
     "#/results",
     "#/results?status=fail&parameter=window&sort=case",
 )
+PLACES += ("#/pairs", "#/pairs?surfaces=alpha", "#/pairs?surfaces=alpha.nn,beta.keras.layers,nobody")
 PLACES += ("#matrix", "#/translations", "#/accuracy", "#/surface/beta.keras.layers", "#/surface/none", "#terms")
 CASES = ("max_pool/stride-2-padding-1?surface=beta.keras.layers", "avg_pool/divisor-at-the-border", "no/such")
+# The colours of the page by name, as RGB values.
+COLOURS = """
+(names) => {
+  const probe = document.body.appendChild(document.createElement("i"));
+  const colour = (name) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color.match(/\\d+/g).map(Number);
+  };
+  return Object.fromEntries(names.map((name) => [name, colour(name)]));
+}
+"""
 MIN_CONTRAST = 4.5  # https://www.w3.org/TR/WCAG22/#contrast-minimum
 COLOUR_PAIRS = [
     *((ink, ground) for ink in ("ink", "muted", "link") for ground in ("ground", "raised", "none-ground")),
@@ -31,10 +43,9 @@ COLOUR_PAIRS = [
 def palette(scheme):
     """Return the colours of a scheme by name, as RGB values from 0 to 1."""
     style = files("reports.views").joinpath("static/report.css").read_text("utf-8")
-    light, *others = re.findall(r":root(?:\S*) \{(.*?)\}", style, flags=re.DOTALL)
-    dark = next(text for text in others if "--ground" in text)
-    texts = re.findall(r"--([\w-]+): #([0-9a-f]{6})", light if scheme == "light" else light + dark)
-    return {name: tuple(int(text[at : at + 2], 16) / 255 for at in (0, 2, 4)) for name, text in texts}
+    pairs = re.findall(r"--([\w-]+): light-dark\(#([0-9a-f]{6}), #([0-9a-f]{6})\)", style)
+    place = {"light": 1, "dark": 2}[scheme]
+    return {pair[0]: tuple(int(pair[place][at : at + 2], 16) / 255 for at in (0, 2, 4)) for pair in pairs}
 
 
 def luminance(colour):
@@ -54,28 +65,27 @@ def test_text_has_enough_contrast(scheme, ink, ground):
     assert contrast(colours[ink], colours[ground]) >= MIN_CONTRAST
 
 
-def test_dark_colours_of_the_system_and_of_the_reader_are_the_same():
+def test_every_colour_is_written_once_for_both_schemes():
     style = files("reports.views").joinpath("static/report.css").read_text("utf-8")
-    dark = [text for text in re.findall(r":root\S+ \{(.*?)\}", style, flags=re.DOTALL) if "--ground" in text]
-    assert len(dark) == 2
-    assert re.findall(r"--[\w-]+: #\w+", dark[0]) == re.findall(r"--[\w-]+: #\w+", dark[1])
+    assert len(palette("light")) == len(set(re.findall(r"(--[\w-]+): light-dark", style))) > 20
+    outside = re.sub(r"light-dark\(.*?\)", "", style)
+    assert re.findall(r"#[0-9a-f]{3,8}\b(?=[;, )])", outside) == []
+
+
+@pytest.mark.parametrize("system", ["light", "dark"])
+@pytest.mark.parametrize("switch", ["as the system", "light", "dark"])
+def test_colours_are_those_of_the_chosen_scheme(opened, system, switch):
+    page = opened(color_scheme=system)
+    for label in {"as the system": [], "light": ["as the system"], "dark": ["as the system", "light"]}[switch]:
+        page.get_by_role("button", name=f"Colours: {label}").click()
+    colours = palette(system if switch == "as the system" else switch)
+    found = page.evaluate(COLOURS, list(colours))
+    assert found == {name: [round(part * 255) for part in colour] for name, colour in colours.items()}
 
 
 def test_contrast_follows_the_standard():
     assert contrast((0, 0, 0), (1, 1, 1)) == pytest.approx(21)
     assert contrast((0.5, 0.5, 0.5), (1, 1, 1)) < MIN_CONTRAST
-
-
-@pytest.fixture(scope="module")
-def axe(browser):
-    """Import axe only if there is a browser, because the two are installed together."""
-    assert browser.is_connected()
-    return importlib.import_module("axe_playwright_python.sync_playwright").Axe()
-
-
-def violations(axe, page):
-    found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    return [(one["id"], node["html"][:200], node["failureSummary"]) for one in found for node in one["nodes"]]
 
 
 # Colours do not depend on the width. HYPOTHESIS_PROFILE=nightly opens the pages in both schemes at both widths.

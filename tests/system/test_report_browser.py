@@ -58,6 +58,16 @@ def test_navigation_shows_one_page_at_a_time(opened, place):
     page.locator("h1:focus").wait_for()
 
 
+@pytest.mark.parametrize("place", ["overview", "/accuracy", "run"])
+def test_current_page_is_visible_in_the_navigation_of_a_narrow_screen(opened, place):
+    page = opened(width=390, height=844)
+    page.evaluate("(place) => { location.hash = place; }", place)
+    link = page.locator(f".bar-top nav a[href='#{place}'][aria-current]")
+    link.wait_for()
+    box = link.bounding_box()
+    assert 0 <= box["x"] <= box["x"] + box["width"] <= 390
+
+
 def test_list_contains_every_result(opened):
     wait_for_status(opened("#/results"), "39 of 39 results")
 

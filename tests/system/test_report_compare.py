@@ -52,6 +52,18 @@ def test_page_shows_both_runs_and_every_change(page):
     assert "value: at [0, 0, 1, 1] expected 15, got 14" in compared
 
 
+@pytest.mark.parametrize(("count", "folded"), [(10, []), (12, ["2 more results"]), (60, ["50 more results"])])
+def test_long_group_of_changes_is_folded(page, count, folded):
+    names = [f"alpha.{number:02}" for number in range(count)]
+    old = example.run("alpha", names, [example.result(POOL, name) for name in names])
+    new = example.run("alpha", names, [example.differing(POOL, name, WRONG, WORST) for name in names])
+    compared = part(page(old, new), "compare")
+    assert re.findall("<summary>(.*?)</summary>", compared) == folded
+    assert compared.count("<ul") == compared.count("</ul>") == 1 + len(folded)
+    assert compared.count("<details") == compared.count("</details>") == len(folded)
+    assert compared.count("value: at [0, 0, 1, 1]") == min(count, 50)
+
+
 def test_equal_results_have_no_changes(page):
     assert "Nothing changed: 9 results compared (alpha): all are the same." in part(
         page(passing(), passing()), "overview"

@@ -14,12 +14,13 @@ import pytest
 LINKS = """
 () => [...document.querySelectorAll("#pages a[href^='#']")].map((link) => link.getAttribute("href"))
 """
-# The target of a link: a number of results, a result of a case, an element; falsy if the target does not exist.
+# The target of a link: a number of results or conventions, a result of a case, an element; falsy if it does not exist.
 TARGET = """
 (link) => {
   const [path, query = ""] = link.slice(1).split("?");
   const given = Object.fromEntries(new URLSearchParams(query));
   if (path === "/results") return Report.filtered(given).length;
+  if (path === "/pairs") return Report.pointsOf([]).none.length;
   const surface = path.startsWith("/surface/") && decodeURIComponent(path.slice("/surface/".length));
   if (surface) return Report.surfaces.some((one) => one.name === surface);
   if (!path.startsWith("/case/")) return document.getElementById(path) !== null;

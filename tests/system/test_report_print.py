@@ -18,6 +18,7 @@ PLACES = (
     "#/results?sort=case",
     "#/translations",
     "#/accuracy",
+    "#/pairs?surfaces=alpha.nn,beta.keras.layers",
     "#/surface/beta.keras.layers",
     CASE,
 )
@@ -73,6 +74,16 @@ def test_paper_is_light_and_has_no_controls(printed, file, place):
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
     assert [one.inner_text() for one in page.locator(CONTROLS).all() if one.is_visible()] == []
     assert page.locator("h1").locator("visible=true").count() == 1
+
+
+def test_paper_is_light_if_the_reader_chose_dark_colours(opened):
+    page = opened()
+    for label in ("as the system", "light"):
+        page.get_by_role("button", name=f"Colours: {label}").click()
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(background) == "rgb(20, 23, 27)"
+    page.emulate_media(media="print")
+    assert page.evaluate(background) == "rgb(255, 255, 255)"
 
 
 def test_drawing_and_numbers_are_printed(printed, file):

@@ -76,7 +76,14 @@ from conformance.adapters.api.layer_arguments import (
     surplus_over_size,
     unpooled_size,
 )
-from conformance.adapters.api.layer_parser import LayerCall, PlainName, ReshapedName, UnreadableLayer, parse_layer_call
+from conformance.adapters.api.layer_parser import (
+    LayerCall,
+    PlainName,
+    ReshapedName,
+    UnknownModule,
+    UnreadableLayer,
+    parse_layer_call,
+)
 from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
 from conformance.adapters.api.layouts import axis_letters, channels_last_fields
 from conformance.adapters.api.placement import backend_on_device
@@ -137,7 +144,8 @@ __all__ = [
     "Declaration", "Device", "DeviceSupport", "DeviceSupportByName", "Dialect", "GatheredCells", "GradientWriter",
     "InstructionVariables", "LayerCall", "LayerSignature", "Level", "Lowering", "OutputCrop", "Pairs", "PerAxisPairs",
     "PlainName", "PoolingCompositions", "Program", "ReshapedName", "StackedCells", "Step", "Surface", "UnfoldedCells",
-    "UnreadableLayer", "Unsupported", "UnsupportedStep", "array_pads", "as_lines", "axis_letters", "backend_on_device",
+    "UnknownModule", "UnreadableLayer", "Unsupported", "UnsupportedStep", "array_pads", "as_lines", "axis_letters",
+    "backend_on_device",
     "batch_and_channel_entries", "call", "channels_last_fields", "choice_argument", "count_argument",
     "count_include_pad_argument", "crop", "crop_from_padding", "crops", "dilation_argument", "divide_by_ones",
     "divisors", "ends_from_last_axis", "exceeds_extent", "flag_argument", "flat_pad_list", "flat_pads",

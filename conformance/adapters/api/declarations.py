@@ -87,11 +87,12 @@ def load_declarations(backend: str, surfaces: Iterable[str], folder: Path) -> De
         return {}
     # The cache is for files of this project; those of other packages may change at any time.
     if ADAPTERS not in folder.parents:
-        return _read_declarations(path, surfaces)
-    return cached_data([path, SCHEMA_FILE], lambda: _read_declarations(path, surfaces), (Declaration, Citation))
+        return read_declarations(path, surfaces)
+    return cached_data([path, SCHEMA_FILE], lambda: read_declarations(path, surfaces), (Declaration, Citation))
 
 
-def _read_declarations(path: Path, surfaces: Iterable[str]) -> DeclarationsBySurface:
+def read_declarations(path: Path, surfaces: Iterable[str]) -> DeclarationsBySurface:
+    """Return the declarations in a file, for some surfaces. Raises CatalogueError as `load_declarations` does."""
     from conformance.cases.schema import error_messages  # noqa: PLC0415 - slow, and not needed for cached files
     from conformance.cases.yaml_reader import read_yaml  # noqa: PLC0415 - the same
 

@@ -103,19 +103,15 @@ AUTO_PAD_NAMES = {"same_upper": "same_upper", "same_lower": "same_lower", "valid
 
 
 def named_padding_argument(argument: str, names: Mapping[str, Any] = SAME_AND_VALID_WORDS) -> ArgumentReading:
-    """Read padding by name; `same` depends on the size of the input."""
-    return ArgumentReading(argument, lambda call, value: padding_by_name(call, value, names))
+    """Read padding by name."""
+    return ArgumentReading(argument, lambda _call, value: padding_by_name(value, names))
 
 
-def padding_by_name(call: BoundCall, value: Any, names: Mapping[str, Any]) -> Any:
-    """Return the padding for a name. Raises UnreadableLayer for other names, and for `same` without an input size."""
+def padding_by_name(value: Any, names: Mapping[str, Any]) -> Any:
+    """Return the padding for a name. Raises UnreadableLayer for other names."""
     if not isinstance(value, str) or isinstance(value, PlainName) or value.lower() not in names:
         raise UnreadableLayer(f"not one of {', '.join(map(repr, names))}")
-    padding = names[value.lower()]
-    # SAME depends on the input size if the stride is more than 1; a shape is required always, for one rule.
-    if isinstance(padding, str) and padding.startswith("same"):
-        call.input_extents("the padding")
-    return padding
+    return names[value.lower()]
 
 
 def padding_argument(argument: str, names: Mapping[str, Any] | None = None) -> ArgumentReading:
@@ -123,7 +119,7 @@ def padding_argument(argument: str, names: Mapping[str, Any] | None = None) -> A
 
     def read(call: BoundCall, value: Any) -> Any:
         if names is not None and isinstance(value, str):
-            return padding_by_name(call, value, names)
+            return padding_by_name(value, names)
         has_pairs = isinstance(value, tuple) and any(isinstance(item, tuple) for item in value)
         return read_pairs(call, value) if has_pairs else _read_sizes(call, value)
 

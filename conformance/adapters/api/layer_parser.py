@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -32,6 +32,15 @@ class ReshapedName(PlainName):
 
 class UnreadableLayer(ValueError):
     """A layer that cannot be parsed or translated; the message is the reason."""
+
+
+class UnknownModule(UnreadableLayer):
+    """A call whose prefix is not a module of the surface. modules: those of the surface."""
+
+    def __init__(self, column: int, prefix: str, modules: Iterable[str]) -> None:
+        self.column, self.prefix, self.modules = column, prefix, tuple(modules)
+        known = ", ".join(self.modules[:MAX_LISTED_MODULES])
+        super().__init__(f"column {column}: {prefix!r} is not a module of this surface; its modules are {known}")
 
 
 @dataclass(frozen=True)
@@ -84,8 +93,7 @@ def _split_call(call: ast.Call, syntax: LayerSyntax) -> tuple[str, str, list[Any
     arguments = [_literal_value(node) for node in _positional_arguments(call)]
     if not syntax.methods:
         if prefix and prefix not in syntax.prefixes:
-            known = ", ".join(list(syntax.prefixes)[:MAX_LISTED_MODULES])
-            _raise_unreadable(call.func, f"{prefix!r} is not a module of this surface; its modules are {known}")
+            raise UnknownModule(call.func.col_offset + 1, prefix, syntax.prefixes)
         return prefix, name, arguments
     if prefix in syntax.prefixes and arguments and isinstance(arguments[0], PlainName):
         return "", name, arguments[1:]

@@ -15,6 +15,7 @@ from conformance.adapters.api import (
     PlainName,
     UnreadableLayer,
     array_pads,
+    batch_and_channel_entries,
     count_argument,
     crop_from_padding,
     is_whole_number,
@@ -36,16 +37,32 @@ EDGE_LENGTH = 3
 PADDING_NAMES = {**SAME_AND_VALID_WORDS, "same_lower": "same_lower"}
 
 
+NEUTRAL_ENTRIES = {(1, 1), ((0, 0), (0, 0))}
+"""Entries of a window, stride or padding for batch and channels."""
+CHANNELS_LAST_NOTE = "read as a call for arrays with channels last, because the second axis is part of the window"
+
+
+def _has_channels_last(call: BoundCall) -> bool:
+    """Whether the window includes the second axis and not the last one, as for arrays (n, *spatial, c)."""
+    names = ("window_dimensions", "window_strides", "window_dilation", "padding")
+    values = [value for value in map(call.arguments.get, names) if isinstance(value, tuple) and len(value) > 2]  # noqa: PLR2004
+    channels_first = all(batch_and_channel_entries(one, channels_last=False) in NEUTRAL_ENTRIES for one in values)
+    return not channels_first and all(
+        batch_and_channel_entries(one, channels_last=True) in NEUTRAL_ENTRIES for one in values
+    )
+
+
 def _per_axis_argument(argument: str, names: Mapping[str, Any] | None = None) -> ArgumentReading:
-    """Read a value for every axis of the array, channels first; None means 1. names: padding by name, if accepted."""
+    """Read a value for every axis of the array; None means 1. names: padding by name, if accepted."""
 
     def read(call: BoundCall, value: Any) -> Any:
         if value is None:
             return 1
         if names is not None and isinstance(value, str):
             return padding_argument(argument, names).convert(call, value)
-        spatial = spatial_entries(value, channels_last=False)
-        if value[:2] not in {(1, 1), ((0, 0), (0, 0))}:
+        channels_last = _has_channels_last(call)
+        spatial = spatial_entries(value, channels_last=channels_last)
+        if batch_and_channel_entries(value, channels_last=channels_last) not in NEUTRAL_ENTRIES:
             raise UnreadableLayer("batch and channels cannot be part of a window")
         return read_pairs(call, spatial) if isinstance(value[0], tuple) else spatial
 
@@ -189,6 +206,7 @@ LAX_LAYERS = (
         # A base dilation inserts cells between those of the input, which no parameter of the catalogue does.
         required_values={"base_dilation": None},
         adjust=_reduction_operator,
+        note=lambda call: CHANNELS_LAST_NOTE if _has_channels_last(call) else "",
     ),
     LayerSignature(
         "conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation=None, rhs_dilation=None, "

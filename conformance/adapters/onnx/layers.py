@@ -43,7 +43,7 @@ def _apply_auto_pad(call: BoundCall, found: dict[str, Any]) -> None:
     named = call.arguments["auto_pad"]
     # With auto_pad, the specification ignores pads.
     if named != "NOTSET":
-        found["padding"] = padding_by_name(call, named, AUTO_PAD_NAMES)
+        found["padding"] = padding_by_name(named, AUTO_PAD_NAMES)
 
 
 def _pooling_operator(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:

@@ -56,7 +56,7 @@ def _read_pads(call: BoundCall, value: Any) -> Any:
     named = call.arguments.get("auto_pad")
     # With auto_pad other than EXPLICIT, OpenVINO ignores pads_begin and pads_end.
     if isinstance(named, str) and named.lower() not in {"explicit", "notset"}:
-        return padding_by_name(call, named, AUTO_PAD_NAMES)
+        return padding_by_name(named, AUTO_PAD_NAMES)
     return _pair_pads(value, call.arguments["pads_end"])
 
 

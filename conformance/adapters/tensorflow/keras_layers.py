@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from conformance.adapters.api import (
     ArgumentReading,
     BoundCall,
     Dialect,
     LayerSignature,
+    UnreadableLayer,
     count_argument,
     flag_argument,
     is_whole_number,
@@ -25,9 +26,10 @@ from conformance.cases.operators import PaddingWord
 
 # Names, dtypes and initial values change no result of a case, which sets dtype and weights itself.
 IGNORED_ARGUMENTS = ("name", "dtype", "trainable", "input_shape", "batch_input_shape", "autocast")
+WEIGHT_ARGUMENT_ENDS = ("initializer", "regularizer", "constraint")
 IGNORED_WEIGHT_ARGUMENTS = (
     *IGNORED_ARGUMENTS,
-    *(f"{name}_{role}" for name in ("kernel", "bias") for role in ("initializer", "regularizer", "constraint")),
+    *(f"{name}_{end}" for name in ("kernel", "bias") for end in WEIGHT_ARGUMENT_ENDS),
     "activity_regularizer",
 )
 POOLING_ARGUMENTS = {
@@ -104,6 +106,24 @@ def _weighted_layer(
     )
 
 
+DEPTHWISE_NOTE = (
+    "the kernel of the layer, (*window, in, multiplier), is that of the case, (in * multiplier, 1, *window)"
+)
+
+
+def _depthwise_parameters(call: BoundCall, parameters: dict[str, Any]) -> Mapping[str, Any]:
+    """Return groups and output channels of a depthwise convolution, which follow from the channels of the input."""
+    call.input_extents("the number of groups")
+    channels = (call.shape or (0, 0))[1]
+    return {"groups": channels, "channels": channels, "out_channels": channels * parameters.pop("out_channels")}
+
+
+def _refuse_separable(call: BoundCall, _parameters: dict[str, Any]) -> NoReturn:
+    """Raise UnreadableLayer: a case with weights has one kernel."""
+    depthwise, pointwise = f"DepthwiseConv{call.rank}D", f"Conv{call.rank}D(filters, 1)"
+    raise UnreadableLayer(f"{call.name} is two convolutions, translate {depthwise}(…) and {pointwise}")
+
+
 # Aliases that Keras exports, MaxPool2D and Convolution2D, are names of the same signature.
 KERAS_LAYERS = (
     LayerSignature(
@@ -145,6 +165,23 @@ KERAS_LAYERS = (
         "conv_transpose",
         {"output_padding": sizes_argument("output_padding")},
         adjust=transposed_parameters,
+    ),
+    LayerSignature(
+        "DepthwiseConv{rank}D(kernel_size, strides=1, padding='valid', depth_multiplier=1, data_format=None, "
+        "dilation_rate=1, activation=None, use_bias=True)",
+        "conv",
+        {**CONVOLUTION_ARGUMENTS, "out_channels": count_argument("depth_multiplier")},
+        required_values={"activation": None},
+        ignored_arguments=(*IGNORED_WEIGHT_ARGUMENTS, *(f"depthwise_{end}" for end in WEIGHT_ARGUMENT_ENDS)),
+        adjust=_depthwise_parameters,
+        note=DEPTHWISE_NOTE,
+    ),
+    LayerSignature(
+        "SeparableConv{rank}D|SeparableConvolution{rank}D(filters, kernel_size, strides=1, padding='valid', "
+        "data_format=None, dilation_rate=1, depth_multiplier=1, activation=None, use_bias=True)",
+        "conv",
+        ignored_arguments=IGNORED_WEIGHT_ARGUMENTS,
+        adjust=_refuse_separable,
     ),
     LayerSignature(
         "ZeroPadding{rank}D(padding=1, data_format=None)",

@@ -50,7 +50,7 @@ def _strides_argument(argument: str) -> ArgumentReading:
 def _read_padding(call: BoundCall, value: Any) -> Any:
     """Read SAME, VALID, or a pair for each axis of the array."""
     if isinstance(value, str):
-        return padding_by_name(call, value, SAME_AND_VALID_WORDS)
+        return padding_by_name(value, SAME_AND_VALID_WORDS)
     is_list = isinstance(value, tuple) and len(value) > NON_SPATIAL_AXES
     if not is_list or batch_and_channel_entries(value, channels_last=True) != ((0, 0), (0, 0)):
         raise UnreadableLayer("expected SAME, VALID, or a pair for each axis with (0, 0) for batch and channels")

@@ -12,6 +12,7 @@ import click
 from conformance import IncompleteRun
 from conformance.adapters.api import Citation
 from conformance.catalogue import loading as catalogues
+from conformance.cli.console import line_width
 from conformance.cli.options import CASES_OPTION, SURFACE_GLOB_OPTION
 from conformance.cli.results_io import observed_answers
 from conformance.judging.conventions import (
@@ -74,6 +75,7 @@ def conventions(
 
 
 CONVENTIONS_TABLE_WIDTH = 80
+"""Maximum width of the text on a terminal, in characters."""
 UNDOCUMENTED_MARK = "°"
 DISAGREEMENT_MARK = "!"
 UNDECLARED_TEXT = "none declared"
@@ -97,9 +99,8 @@ def convention_table_lines(found: Sequence[Convention], *, observed: bool) -> It
 
 
 def _wrap_text(text: str, first: str, rest: str | None = None) -> list[str]:
-    return textwrap.wrap(
-        text, CONVENTIONS_TABLE_WIDTH, initial_indent=first, subsequent_indent=first if rest is None else rest
-    )
+    width = line_width(CONVENTIONS_TABLE_WIDTH)
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=first if rest is None else rest)
 
 
 def _surfaces_by_answer(convention: Convention, *, observed: bool) -> list[tuple[str, list[str]]]:

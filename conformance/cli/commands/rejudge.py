@@ -50,6 +50,11 @@ def _rejudge_one(path: Path, paths: tuple[Path, ...], *, cache: bool) -> bool:
     """Update one results file, print a summary, and return whether all its results are still valid."""
     results = rejudge.read_results_file(path)
     header, environment = results.header, results.header.environment
+    if not environment.python:
+        click.echo(
+            f"{path}: skipped, these outputs were computed outside of the suite; `conformance judge` judges them"
+        )
+        return True
     # The programs depend on the instruction set and the device of the original run.
     device = Device(environment.device, environment.precision)
     backend = registry.get_backend(header.backend, environment.instructions or NATIVE, device)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,16 @@ from conformance.cli.commands.diff import compare_paths
 from conformance.cli.commands.store import is_store, load_store
 from conformance.cli.console import output_console
 from conformance.cli.options import DEFAULT_OUTPUT_FOLDER
-from conformance.cli.results_io import STANDARD_OUTPUT, exit_status, load_given_or_latest, write_output
+from conformance.cli.results_io import (
+    STANDARD_OUTPUT,
+    exit_status,
+    load_given_or_latest,
+    load_past_runs,
+    write_output,
+)
+from conformance.judging.conventions import processor_answers
 from reports.analysis.comparison import ReportDifference
+from reports.analysis.past_runs import SurfaceHistory, surface_histories
 from reports.analysis.summary import STATUS_SIGNS, escape_control_characters, report_problems, report_verdict
 from reports.results import Report, Status
 from reports.views.badges import render_badges
@@ -34,22 +42,24 @@ class ReportFormat:
     """A file format of reports: its description, its default file name and its renderer.
 
     render: returns the content, or for a folder of files a mapping of names to contents. takes_difference: `render`
-    also takes the difference to an earlier run, or None. checks_required: the format shows problems of the runs, so
-    that it may render runs that do not belong together. reads_stores: the format only counts expected results, so that
-    it can be made from a store.
+    also takes the difference to an earlier run, or None. takes_history: `render` also takes the past runs.
+    checks_required: the format shows problems of the runs, so that it may render runs that do not belong together.
+    reads_stores: the format only counts expected results, so that it can be made from a store.
     """
 
     description: str
     default_file: str
     render: Callable[..., str | bytes | Mapping[str, str]]
     takes_difference: bool = False
+    takes_history: bool = False
     checks_required: bool = False
     reads_stores: bool = False
 
 
-def _render_html(report: Report, difference: ReportDifference | None) -> str:
-    """Return the HTML report. `reports` imports nothing of the suite, so the operators are passed to it."""
-    return render_html(report, difference, drawing_properties())
+def _render_html(report: Report, difference: ReportDifference | None, histories: Sequence[SurfaceHistory]) -> str:
+    """Return the HTML report. `reports` imports nothing of the suite, so facts about it are passed."""
+    declared = processor_answers(report.surfaces)
+    return render_html(report, difference, drawing_properties(), declared, histories)
 
 
 def _render_parquet(report: Report) -> bytes:
@@ -63,7 +73,12 @@ def _render_parquet(report: Report) -> bytes:
 
 REPORT_FORMATS = {
     "html": ReportFormat(
-        "a single-file page", "report.html", _render_html, takes_difference=True, checks_required=True
+        "a single-file page",
+        "report.html",
+        _render_html,
+        takes_difference=True,
+        takes_history=True,
+        checks_required=True,
     ),
     "markdown": ReportFormat(
         "a summary for a pull request",
@@ -116,8 +131,20 @@ FORMATS_HELP = "; ".join(
     metavar="OLD",
     help="Results of an earlier run, a file or a folder. The formats html and markdown then list the changes.",
 )
+@click.option(
+    "--history",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of past runs: results files, or folders of them. The format html then shows when results changed.",
+)
 def report(
-    results: tuple[Path, ...], out: Path | None, output_format: str, required: tuple[str, ...], against: Path | None
+    results: tuple[Path, ...],
+    *,
+    out: Path | None,
+    output_format: str,
+    required: tuple[str, ...],
+    against: Path | None,
+    history: Path | None,
 ) -> None:
     """Write a report of results files.
 
@@ -136,10 +163,13 @@ def report(
         raise click.UsageError(
             f"--against needs --format {supported}, not {output_format}; `conformance diff` has other formats"
         )
+    if history is not None and not (view and view.takes_history):
+        raise click.UsageError(f"--history needs --format html, not {output_format}")
     if view is None:
         output_console().print(render_terminal(loaded))
     else:
-        _write_report(view, loaded, compare_paths(against, loaded) if against is not None else None, out)
+        difference = compare_paths(against, loaded) if against is not None else None
+        _write_report(view, loaded, difference, _load_histories(history, loaded), out)
     names = {name.strip() for text in required for name in text.split(",")}
     missing = names - {backend.name for backend in loaded.backends}
     if missing:
@@ -171,8 +201,26 @@ def _load_report(results: tuple[Path, ...], output_format: str, against: Path | 
     return load_store(stores, mixed=mixed)
 
 
-def _write_report(view: ReportFormat, loaded: Report, difference: ReportDifference | None, out: Path | None) -> None:
-    content = view.render(loaded, difference) if view.takes_difference else view.render(loaded)
+def _load_histories(folder: Path | None, loaded: Report) -> list[SurfaceHistory]:
+    """Return the past runs of the surfaces of a report. Raises ConformanceError if there are none in the folder."""
+    if folder is None:
+        return []
+    histories = surface_histories(loaded, load_past_runs(folder))
+    if not histories:
+        names = ", ".join(backend.name for backend in loaded.backends)
+        raise ConformanceError(f"--history {folder}: contains no other run of {names}")
+    return histories
+
+
+def _write_report(
+    view: ReportFormat,
+    loaded: Report,
+    difference: ReportDifference | None,
+    histories: Sequence[SurfaceHistory],
+    out: Path | None,
+) -> None:
+    options = [*([difference] if view.takes_difference else []), *([histories] if view.takes_history else [])]
+    content = view.render(loaded, *options)
     path = out or DEFAULT_OUTPUT_FOLDER / view.default_file
     files = {path / name: text for name, text in content.items()} if isinstance(content, Mapping) else {path: content}
     if str(path) == STANDARD_OUTPUT and path not in files:

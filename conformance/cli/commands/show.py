@@ -14,6 +14,7 @@ from conformance import ConformanceError, IncompleteRun
 from conformance.adapters.api import Device, Unsupported, backend_on_device
 from conformance.cases.case import Case
 from conformance.catalogue import describe, loading
+from conformance.cli.console import line_width
 from conformance.cli.drawing import drawing_lines
 from conformance.cli.lookup import find_case, find_surface
 from conformance.cli.options import (
@@ -70,7 +71,8 @@ def show(paths: tuple[Path, ...], case: str, drawn: bool) -> None:
     """
     found = find_case(paths, case)
     expected = compute_expected(found)
-    click.echo("\n".join(map(escape_control_characters, describe.case_text(found, expected).split("\n"))))
+    text = describe.case_text(found, expected, line_width(describe.DESCRIPTION_WIDTH))
+    click.echo("\n".join(map(escape_control_characters, text.split("\n"))))
     if drawn:
         _print_drawing(found, expected)
 

@@ -9,10 +9,11 @@ import click
 from conformance import IncompleteRun
 from conformance.adapters import registry
 from conformance.catalogue import loading as catalogues
+from conformance.cli.console import line_width
 from conformance.cli.lookup import matches_any_glob
 from conformance.cli.markdown_pages import surfaces_page
 from conformance.cli.options import CASES_OPTION, OPERATOR_OPTION, SURFACE_GLOB_OPTION
-from conformance.translation.support import support_table, terminal_lines
+from conformance.translation.support import SUPPORT_TABLE_WIDTH, support_table, terminal_lines
 from reports.results.vocabulary import Level
 
 
@@ -54,7 +55,7 @@ def surfaces(
     table = support_table(catalogues.load_catalogue(paths).select(Level.STANDARD, operators), listed)
     if not table or not listed:
         raise IncompleteRun(f"no {'case' if listed else 'surface'} is selected")
-    page = (
-        surfaces_page(table, chosen) if output_format == "markdown" else "\n".join(terminal_lines(table, listed)) + "\n"
-    )
-    click.echo(page, nl=False)
+    if output_format == "markdown":
+        click.echo(surfaces_page(table, chosen), nl=False)
+    else:
+        click.echo("\n".join(terminal_lines(table, listed, line_width(SUPPORT_TABLE_WIDTH))))

@@ -11,13 +11,13 @@ from typing import Any
 import click
 
 from conformance import ConformanceError
-from conformance.adapters import registry
 from conformance.cases.arrays import json_value
 from conformance.cases.case import Case
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, PARAMETERS
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import loading
-from conformance.cli.lookup import find_case, find_surfaces, nearest_name_hint
+from conformance.cli.console import line_width
+from conformance.cli.lookup import dialect_frameworks, find_case, find_dialects, find_surfaces
 from conformance.cli.markdown_pages import translation_page
 from conformance.cli.options import CASES_OPTION
 from conformance.cli.parameter_types import ShapeType, parameter_help, parameter_type
@@ -25,7 +25,7 @@ from conformance.judging import ledger
 from conformance.judging.conventions import find_conventions
 from conformance.translation import text, verified
 from conformance.translation.ad_hoc_case import CaseRequest
-from conformance.translation.layer import layer_notes, parse_layer
+from conformance.translation.layer import layer_notes, parse_framework_layer
 from conformance.translation.side_by_side import TranslationBackground, translate_case
 
 
@@ -79,14 +79,18 @@ class TranslationRequest:
     help="Translate the gradient with respect to x, kernel or bias instead of the operator.",
 )
 @click.option(
-    "--from", "dialect", metavar="S", help="Parse the argument as the source text of a layer of this surface."
+    "--from",
+    "dialect",
+    metavar="NAME",
+    help="Parse the argument as the source text of a layer of this framework or surface.",
 )
 @click.option(
     "--surface",
     "globs",
     multiple=True,
     metavar="GLOB",
-    help="Only surfaces whose name matches. Repeatable. [default: all primary surfaces]",
+    help="Only surfaces whose name matches, or the usual surface of a framework. Repeatable. [default: all primary "
+    "surfaces]",
 )
 @click.option(
     "--format",
@@ -132,7 +136,7 @@ def translate_command(
     elif output_format == "markdown":
         click.echo(translation_page(about, found), nl=False)
     else:
-        click.echo("\n".join(text.text_lines(about, found)))
+        click.echo("\n".join(text.text_lines(about, found, line_width(text.TRANSLATION_TEXT_WIDTH))))
 
 
 def _translation_request(
@@ -143,8 +147,8 @@ def _translation_request(
     if what in OPERATORS:
         return _operator_request(what, options)
     if "(" in what:
-        raise ConformanceError(f"{what[:60]!r}: a layer needs --from, one of {', '.join(registry.dialects())}")
-    case = find_case(paths, what, operators=True)
+        raise ConformanceError(f"{what[:60]!r}: a layer needs --from, one of {', '.join(dialect_frameworks())}")
+    case = find_case(paths, what)
     if options:
         option = next(iter(options)).replace("_", "-")
         raise ConformanceError(f"--{option}: only for an operator; {what} is a case and specifies its parameters")
@@ -178,22 +182,13 @@ def _complete_request(request: CaseRequest, options: Mapping[str, Any]) -> Trans
 
 
 def _layer_request(what: str, dialect: str, options: dict[str, Any]) -> TranslationRequest:
-    known = registry.dialects()
-    by_prefix = {id(one): one for one in known.values() if dialect in one.prefixes}
-    # --from also accepts the module name that users import, if it belongs to a single dialect.
-    if dialect not in known and len(by_prefix) == 1:
-        known |= {dialect: next(iter(by_prefix.values()))}
-    if dialect not in known:
-        raise ConformanceError(
-            f"--from {dialect}: cannot parse layers of this surface, known are {', '.join(known)}"
-            f"{nearest_name_hint(dialect, known)}"
-        )
+    dialects = find_dialects(dialect)
     parameters = [key for key in options if key not in INPUT_OPTIONS]
     if parameters:
         raise ConformanceError(
             f"--{parameters[0].replace('_', '-')} cannot be combined with --from: the layer specifies it"
         )
-    layer = parse_layer(what, known[dialect], options.get("shape"), options.get("kernel_shape"))
+    layer = parse_framework_layer(what, dialects, options.get("shape"), options.get("kernel_shape"))
     request = _complete_request(layer.request, options)
     notes = (f"meaning of {' '.join(what.split())} in {dialect}", *layer_notes(layer, request.case.parameters))
     return replace(request, notes=notes)

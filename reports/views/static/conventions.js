@@ -1,4 +1,5 @@
 // The filter of the page of conventions: those on which surfaces disagree, or contradict their declarations. The URL contains it.
+// A link to one convention shows all.
 window.Report.withData(() => {
   "use strict";
   const { idIn, queryIn, goTo } = window.Report;
@@ -6,7 +7,7 @@ window.Report.withData(() => {
   const rows = [...document.querySelectorAll(".conventions tbody tr")];
 
   function show() {
-    if (idIn(location.hash) !== "conventions") return;
+    if (!/^convention(s$|-)/.test(idIn(location.hash))) return;
     const { only = "" } = queryIn(location.hash);
     for (const row of rows) row.hidden = only !== "" && !row.dataset.shown.split(" ").includes(only);
     form.elements.only.value = only;

@@ -13,6 +13,7 @@ window.Report.withData(() => {
     ...surfaces.map(({ name }) => ({ kind: "surface", text: name, link: surfaceLink(name) })),
     ...data.causes.map(({ id, title, status }) => ({ kind: status === "known" ? "known" : "cause", text: title, link: `#${id}` })),
     ...[...document.querySelectorAll("#findings article")].map((one) => ({ kind: "finding", text: one.querySelector(".statement").textContent, link: `#${one.id}` })),
+    ...[...new Set(data.conventions.map(({ question }) => question))].map((question) => ({ kind: "convention", text: question, link: `#convention-${question}` })),
     ...cases.map(({ id }) => ({ kind: "case", text: id, link: caseLink(id) })),
   ].map((one) => ({ ...one, lower: one.text.toLowerCase() }));
   let entries = null;

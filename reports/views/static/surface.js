@@ -1,7 +1,7 @@
 // The page of one surface: its failures, known deviations, conventions, unsupported cases and badge.
 window.Report.withData(() => {
   "use strict";
-  const { data, results, surfaces, backendOf, caseLink, resultsLink, breakable, isWeb, Chip, Code } = window.Report;
+  const { data, results, surfaces, backendOf, caseLink, resultsLink, breakable, isWeb, pairLink, Chip, Code } = window.Report;
   const html = htm.bind(preact.h);
 
   const countedBy = (items, key) => {
@@ -60,6 +60,8 @@ window.Report.withData(() => {
       <p class="path"><a href="#overview">Overview</a> › ${backend.name} ${backend.version || ""}</p>
       <h1 tabindex="-1">${breakable(name)}</h1>
       <p class="legend">${data.statuses.filter((status) => counts.has(status)).map((status) => html`<a href=${resultsLink({ surface: name, status: status.name })}>${counts.get(status).toLocaleString("en")} <${Chip} status=${status} /></a> `)}</p>
+      <p class="tags">${data.conventions.some((one) => one.surface === name) && surfaces.length > 1 && html`<a href=${pairLink([name])}>Points on which it differs from another surface</a>`}
+        ${document.getElementById(`history-${name}`) && html`<a href="#history-${name}">Past runs</a>`}</p>
       <div class="columns"><div>
         <${Causes} title="Unexpected differences" causes=${causes.filter((one) => one.status !== "known")} surface=${name} none="None." />
         <${Causes} title="Known deviations" causes=${causes.filter((one) => one.status === "known")} surface=${name} none="None." />

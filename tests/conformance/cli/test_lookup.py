@@ -3,6 +3,7 @@
 import pytest
 
 from conformance import ConformanceError
+from conformance.adapters import registry
 from conformance.cli import lookup
 
 
@@ -22,16 +23,83 @@ def test_case_of_an_exhaustive_sweep_is_found_although_it_is_not_loaded_by_defau
         lookup.find_case((), "max_pool/book-1")
 
 
+@pytest.mark.parametrize("name", ["nosuch", "nosuch/a", "max_pool", ""])
+def test_name_that_no_case_can_have_is_an_error_without_reading_the_catalogue(monkeypatch, name):
+    monkeypatch.setattr(lookup.loading, "load_catalogue", None)
+    with pytest.raises(ConformanceError):
+        lookup.find_case((), name)
+
+
+def test_id_outside_exhaustive_sweeps_does_not_expand_them(monkeypatch, catalogue):
+    levels = []
+    monkeypatch.setattr(lookup.loading, "load_catalogue", lambda *_, level="", **__: levels.append(level) or catalogue)
+    with pytest.raises(ConformanceError, match="case 'max_pool/nosuch': not in the catalogue"):
+        lookup.find_case((), "max_pool/nosuch")
+    assert levels == [""]
+
+
 def test_surface_has_its_backend():
     backend, surface = lookup.find_surface("numpy.loops")
     assert (backend.name, surface.name) == ("numpy", "numpy.loops")
 
 
 def test_unknown_surface_is_an_error_with_a_suggestion():
-    with pytest.raises(ConformanceError, match=r"surface 'numpy\.loop': unknown, .*, did you mean 'numpy\.loops'\?"):
+    with pytest.raises(ConformanceError) as error:
         lookup.find_surface("numpy.loop")
-    with pytest.raises(ConformanceError, match="surface 'none'"):
-        lookup.find_surfaces(["numpy.*", "none"])
+    assert (
+        str(error.value)
+        == "surface 'numpy.loop': unknown, did you mean 'numpy.loops'? (conformance surfaces lists all)"
+    )
+    with pytest.raises(
+        ConformanceError, match=r"surface 'nothing-similar': unknown \(conformance surfaces lists all\)"
+    ):
+        lookup.find_surfaces(["numpy.*", "nothing-similar"])
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("flax.l", "'flax.linen'"),
+        ("flux", "'flax'"),
+        ("tf.nn.n", "'tf.nn.nchw'"),
+        ("keras", "'keras-jax.ops', "),
+        ("", ""),
+    ],
+)
+def test_suggestion_of_surfaces_prefers_those_that_begin_with_the_name(name, meant):
+    with pytest.raises(ConformanceError) as error:
+        lookup.find_surface(name)
+    assert (f"did you mean {meant}" in str(error.value)) == bool(meant)
+
+
+@pytest.mark.parametrize(
+    ("name", "surfaces"),
+    [("torch", ["torch.nn"]), ("flax", ["flax.linen"]), ("onnx", ["onnx.reference"]), ("tensorflow", ["tf.nn"])],
+)
+def test_framework_selects_its_first_surface(name, surfaces):
+    assert [surface.name for _, surface in lookup.find_surfaces([name])] == surfaces
+
+
+def test_framework_with_several_engines_selects_their_surfaces():
+    engines = ("jax", "tensorflow", "torch")
+    expected = [f"keras-{engine}.{part}" for engine in engines for part in ("ops", "layers")]
+    assert [surface.name for _, surface in lookup.find_surfaces(["keras"])] == expected
+
+
+def test_surfaces_and_frameworks_can_be_combined():
+    found = [surface.name for _, surface in lookup.find_surfaces(["torch", "numpy.*"])]
+    assert found == ["numpy.loops", "torch.nn"]
+
+
+def test_framework_has_the_dialects_of_all_its_surfaces():
+    known = registry.dialects()
+    assert lookup.find_dialects("torch") == [known["torch.nn"], known["torch.nn.functional"]]
+    assert (
+        lookup.find_dialects("tf") == lookup.find_dialects("tensorflow") == [known["tf.keras.layers"], known["tf.nn"]]
+    )
+    assert lookup.find_dialects("keras") == [known["keras-torch.layers"], known["keras-torch.ops"]]
+    assert lookup.find_dialects("torch.nn") == [known["torch.nn"]]
+    assert lookup.find_dialects("keras.layers") == [known["keras-torch.layers"]]
 
 
 def test_globs_select_surfaces_by_name():

@@ -3,7 +3,15 @@
 import click
 import pytest
 
-from conformance.cli.parameter_types import NumberType, PaddingType, RangeWithoutNaN, ShapeType, ShardType, SizesType
+from conformance.cli.parameter_types import (
+    NameType,
+    NumberType,
+    PaddingType,
+    RangeWithoutNaN,
+    ShapeType,
+    ShardType,
+    SizesType,
+)
 from conformance.execution.selection import Shard
 
 
@@ -18,6 +26,8 @@ from conformance.execution.selection import Shard
         (PaddingType(), "1,0", (1, 0)),
         (PaddingType(), "1:0", ((1, 0),)),
         (PaddingType(), "1:0,2", ((1, 0), (2, 2))),
+        (SizesType(), "9" * 18, 10**18 - 1),
+        (NameType(["max_pool", "conv"]), "conv", "conv"),
         (NumberType(), "-3", -3),
         (NumberType(), "0.5", 0.5),
         (NumberType(), "inf", float("inf")),
@@ -40,6 +50,10 @@ def test_text_becomes_a_value(kind, text, value):
         (PaddingType(), "1:", "one of valid, same_upper, same_lower"),
         (PaddingType(()), "1:2:3", "such as 1:0,2:2$"),
         (PaddingType(()), "valid", "is not an integer"),
+        (PaddingType(), "same", "'same' is not valid, same_upper or same_lower, nor a number"),
+        (SizesType(), "1" * 19, "is not an integer"),
+        (NameType(["max_pool", "conv"]), "maxpool", "'maxpool' is unknown, did you mean 'max_pool'"),
+        (NameType(["max_pool", "conv"]), "zzz", "'zzz' is not one of 'max_pool', 'conv'"),
         (NumberType(), "one", "'one' is not a number"),
         (RangeWithoutNaN(0, 5), "nan", "nan is not a number"),
         (RangeWithoutNaN(0, 5), "6", "6.0 is not in the range 0<=x<=5"),

@@ -11,7 +11,7 @@ from conformance.adapters import registry
 from conformance.adapters.api import Declaration
 from conformance.cli import main
 from conformance.execution.run import Run
-from conformance.judging.conventions import CONTRADICTORY_ANSWERS, find_conventions
+from conformance.judging.conventions import CONTRADICTORY_ANSWERS, find_conventions, processor_answers
 from conformance.judging.ledger import Ledger
 from tests import ROOT
 from tests.support.fake_backends import backend, declares, load, surface
@@ -38,7 +38,8 @@ def run(tmp_path, known, *cases):
     return str(tmp_path / "file.yaml"), str(path)
 
 
-def test_no_line_is_wider_than_a_terminal_and_every_question_is_there(capsys, catalogue):
+def test_no_line_is_wider_than_a_terminal_and_every_question_is_there(capsys, catalogue, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     lines = said(capsys).splitlines()
     assert max(map(len, lines)) <= 80
     names = {case.convention_id.partition("/")[2] for case in catalogue.cases if case.convention_id}
@@ -129,3 +130,10 @@ def test_an_answer_that_depends_on_the_processor_is_said_with_the_feature(monkey
     assert "window (one with avx512_fp16)" in said(capsys, "--format", "markdown")
     found = json.loads(said(capsys, "--format", "json", "--question", "max_pool/stride-when-none-is-given"))
     assert found["questions"][0]["surfaces"]["s"]["cpu"] == {"avx512_fp16": "one"}
+
+
+def test_answers_on_other_processors_are_returned_by_surface_also_with_a_label(fake_registry):
+    on_avx = Declaration("window", observed="1.0", cpu={"avx512f": "one"})
+    fake_registry(surface("a", declarations={"max_pool/q": on_avx, "max_pool/r": Declaration("own")}), surface("b"))
+    found = {"max_pool/q": {"avx512f": "one"}}
+    assert processor_answers(["a", "b", "a@old", "unknown"]) == {"a": found, "b": {}, "a@old": found}

@@ -2,6 +2,7 @@
 
 import ast
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ from conformance.cases.case import Value
 from conformance.cases.operators import OPERATORS
 from conformance.cases.steps import case_step
 from conformance.catalogue import describe
-from conformance.translation.layer import ParsedLayer, layer_notes, parse_layer
+from conformance.translation.layer import ParsedLayer, layer_notes, parse_framework_layer, parse_layer
 from conformance.translation.lowering import translate
 from tests.support.catalogue_parts import cases_of_part
 
@@ -347,3 +348,79 @@ def test_parser_is_independent_of_frameworks():
     assert parse_layer("mine.Pool1(4)", dialect).request.operator == "max_pool"
     with pytest.raises(ConformanceError, match="step=3: only 2 can be translated"):
         parse_layer("Pool1(4, step=3)", dialect)
+
+
+TORCH = [DIALECTS["torch.nn"], DIALECTS["torch.nn.functional"]]
+
+
+@pytest.mark.parametrize("text", ["nn.MaxPool2d(2)", "F.max_pool2d(x, 2)", "torch.nn.functional.max_pool2d(x, 2)"])
+def test_layer_and_function_of_a_framework_are_read_by_its_dialects(text):
+    found = parse_framework_layer(text, TORCH)
+    assert (found.request.operator, found.request.parameters["window"]) == ("max_pool", 2)
+
+
+def test_same_name_in_two_modules_is_read_by_its_module():
+    flax = [DIALECTS["flax.linen"], DIALECTS["flax.nnx"]]
+    linen = parse_framework_layer("nn.Conv(8, (3, 3), padding='VALID')", flax).request
+    nnx = parse_framework_layer("nnx.Conv(4, 8, (3, 3), padding='VALID', rngs=rngs)", flax).request
+    assert (linen.out_channels, nnx.channels, nnx.out_channels) == (8, 4, 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("tf.nn.max_pool(x, 2)", "its modules are nn, torch.nn, F, functional, nn.functional, torch.nn.functional"),
+        ("F.max_poll2d(x, 2)", "'max_poll2d' is not a known layer, did you mean 'max_pool2d'?"),
+        ("nn.maxpool2d(2)", "'maxpool2d' is not a known layer, did you mean 'MaxPool2d'?"),
+        ("F.max_pool2d(x, 2, size=3)", "max_pool2d has no argument 'size'"),
+        ("nn.MaxPool2d(2", "column 13: not Python"),
+    ],
+)
+def test_error_is_that_of_the_dialect_that_recognises_most(text, says):
+    with pytest.raises(ConformanceError, match=re.escape(says)):
+        parse_framework_layer(text, TORCH)
+
+
+@pytest.mark.parametrize(
+    ("surface", "text", "padding"),
+    [
+        ("flax.linen", "nn.Conv(4, (3, 2))", ((1, 1), (0, 1))),
+        ("flax.linen", "nn.Conv(4, (3, 2), kernel_dilation=2)", ((2, 2), (1, 1))),
+        ("torch.nn", 'nn.Conv2d(3, 8, 3, padding="same")', ((1, 1), (1, 1))),
+        ("tf.keras.layers", 'layers.MaxPool2D(2, 1, "same")', ((0, 1), (0, 1))),
+        ("tf.nn", 'tf.nn.max_pool2d(x, 3, 1, "SAME")', ((1, 1), (1, 1))),
+        ("onnxruntime", 'helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 3], auto_pad="SAME_LOWER")',
+         ((1, 0), (1, 1))),
+        ("tf.keras.layers", 'layers.Conv2DTranspose(4, 3, strides=2, padding="same")', ((0, 1), (0, 1))),
+    ],
+)  # fmt: skip
+def test_same_padding_with_stride_1_needs_no_shape(surface, text, padding):
+    requests = [parse_layer(text, DIALECTS[surface], shape).request for shape in (None, (1, 3, 9, 12))]
+    assert [request.case().parameters["padding"] for request in requests] == [padding, padding]
+
+
+@pytest.mark.parametrize(
+    ("surface", "text"),
+    [
+        ("flax.linen", "nn.Conv(4, (3, 2), strides=(1, 2))"),
+        ("tf.keras.layers", 'layers.AveragePooling2D(2, padding="same")'),
+        ("onnxruntime", 'helper.make_node("Conv", ["x", "w"], ["y"], strides=[2, 2], auto_pad="SAME_UPPER")'),
+    ],
+)
+def test_same_padding_with_a_larger_stride_needs_a_shape(surface, text):
+    with pytest.raises(ConformanceError, match="the padding depends on the size of the input: add --shape"):
+        parse_layer(text, DIALECTS[surface])
+
+
+@pytest.mark.parametrize(
+    ("surface", "text"),
+    [
+        ("torch.nn", "nn.BatchNorm2d(64)"),
+        ("torch.nn", "nn.Linear(3, 4)"),
+        ("torch.nn.functional", "F.layer_norm(x, (3,))"),
+        ("tf.keras.layers", "layers.UpSampling2D(2)"),
+    ],
+)
+def test_layer_without_windows_is_named_as_such(surface, text):
+    with pytest.raises(ConformanceError, match="is not a window operator: pooling, padding and convolution are transl"):
+        parse_layer(text, DIALECTS[surface])

@@ -316,3 +316,69 @@ def test_padding_that_a_composition_cannot_express_is_unsupported(operator, name
     assert volume.how == "composed"
     assert isinstance(larger, Unsupported)
     assert reason in larger.reason
+
+
+ADAPTIVE = "id: a, x: {values: integers, shape: [1, 2, 8, 6]}"
+
+
+def bins(step):
+    """Lower adaptive pooling as a composition that contains the size of the input."""
+    return f"slices(x, {step.shape[2:]}, {step.parameters['output_size']})"
+
+
+def without_adaptive(**options):
+    """Return a surface that pools globally and in windows, and composes adaptive pooling of slices."""
+    lowerings = {"global_avg_pool": lambda _: "whole(x)", "avg_pool": pooling, **options.pop("lowerings", {})}
+    return Surface("sketch", lowerings, **{"fallbacks": {"adaptive_avg_pool": bins}, **options})
+
+
+@pytest.mark.parametrize(
+    ("size", "line"),
+    [
+        ("1", "whole(x)"),
+        ("[1, 1]", "whole(x)"),
+        ("2", "pool(x, (4, 3), (4, 3))"),
+        ("[1, 6]", "pool(x, (8, 1), (8, 1))"),
+        ("[3, 2]", "slices(x, (8, 6), (3, 2))"),
+        ("[8, 6]", "slices(x, (8, 6), (8, 6))"),
+    ],
+)
+def test_adaptive_pooling_is_global_pooling_or_pooling_of_equal_bins(tmp_path, size, line):
+    program = translate(
+        one(tmp_path, f"{ADAPTIVE}, output_size: {size}", operator="adaptive_avg_pool"), without_adaptive()
+    )
+    assert (program.how, program.text) == ("composed", f"def run(x):\n    x = {line}\n    return x\n")
+
+
+def adaptive_line(tmp_path, surface):
+    case = one(tmp_path, f"{ADAPTIVE}, output_size: 1", operator="adaptive_avg_pool")
+    return translate(case, surface).text.splitlines()[1].strip()
+
+
+def test_native_adaptive_pooling_comes_before_global_pooling(tmp_path):
+    native = without_adaptive(lowerings={"adaptive_avg_pool": lambda _: "adaptive(x)"})
+    assert adaptive_line(tmp_path, native) == "x = adaptive(x)"
+
+
+def test_composition_for_every_size_comes_before_global_pooling(tmp_path):
+    composed = without_adaptive(fallbacks={"adaptive_avg_pool": lambda _: "adaptive(x)"})
+    assert adaptive_line(tmp_path, composed) == "x = adaptive(x)"
+
+
+def test_global_pooling_may_be_a_composition_of_one_line(tmp_path):
+    fallbacks = {"adaptive_avg_pool": bins, "global_avg_pool": lambda _: "reduce(x)"}
+    one_line = Surface("sketch", {"avg_pool": pooling}, fallbacks=fallbacks)
+    assert adaptive_line(tmp_path, one_line) == "x = reduce(x)"
+    lines = {**fallbacks, "global_avg_pool": lambda _: ("x = reduce(x)", "x = reduce(x)")}
+    assert adaptive_line(tmp_path, Surface("sketch", {"avg_pool": pooling}, fallbacks=lines)).startswith("x = pool(")
+
+
+def test_adaptive_pooling_is_composed_where_no_single_call_exists(tmp_path):
+    nothing = Surface("sketch", {}, fallbacks={"adaptive_avg_pool": bins})
+    assert adaptive_line(tmp_path, nothing) == "x = slices(x, (8, 6), (1, 1))"
+
+
+def test_surface_without_compositions_has_no_adaptive_pooling(tmp_path):
+    case = one(tmp_path, f"{ADAPTIVE}, output_size: 1", operator="adaptive_avg_pool")
+    surface = without_adaptive(allows_compositions=False, fallbacks={})
+    assert isinstance(translate(case, surface), Unsupported)

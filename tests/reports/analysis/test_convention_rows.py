@@ -2,8 +2,9 @@
 
 import pytest
 
-from reports.analysis.convention_rows import convention_rows
+from reports.analysis.convention_rows import convention_rows, surface_answers
 from reports.results import load_report
+from reports.results.vocabulary import CONTRADICTORY_ANSWERS
 from reports.views.html import render_html
 from tests.support import example_results as example
 
@@ -50,3 +51,55 @@ def test_html_marks_contradicted_and_undocumented_answers(tmp_path):
     assert "declares real-cells" in row
     assert row.count("(undocumented)") == 2
     assert row.count('class="doc" href="https://example.org/pooling"') == 2
+
+
+def answers_of(folder, *records):
+    """Return the answers of `k.nn` as (answer, colour). records: declared and observed answer of each case."""
+    names = [BORDER, *(f"{BORDER}-{number}" for number in range(1, len(records)))]
+    cases = [example.case(name, example.SQUARE, {"answers": {}}, question=BORDER) for name in names]
+    own = [
+        example.convention("k.nn", declared, observed, "undocumented") | {"case": name, "question": BORDER}
+        for name, (declared, observed) in zip(names, records, strict=True)
+    ]
+    others = [
+        example.convention(name, None, "most", "undocumented") | {"case": BORDER, "question": BORDER}
+        for name in ("k.lax", "k.jit")
+    ]
+    report = load_report(
+        example.write(folder, [example.header("k", SURFACES), *cases, *others, *own, example.footer([])])
+    )
+    return [(one.answer, one.colour) for one in surface_answers(report) if one.record.surface == "k.nn"]
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ([(None, None)], ("", 0)),
+        ([("a", None)], ("a", 1)),
+        ([("a", "most")], ("most", 0)),
+        ([(None, None), (None, "b")], ("b", 1)),
+        ([("a", "most"), ("a", "most")], ("most", 0)),
+        ([("a", "most"), ("a", "b")], (CONTRADICTORY_ANSWERS, 1)),
+    ],
+)
+def test_answer_of_a_surface_is_the_observed_one_of_all_cases_or_the_declared_one(tmp_path, records, expected):
+    assert answers_of(tmp_path, *records) == [expected]
+
+
+def test_answers_have_a_limited_number_of_colours(tmp_path):
+    surfaces = [f"k.{number}" for number in range(9)]
+    records = [example.convention(one, None, one, "undocumented") for one in surfaces]
+    results = [example.result(BORDER, one) for one in surfaces]
+    report = load_report(example.write(tmp_path, example.run("k", surfaces, results + records)))
+    assert [one.colour for one in surface_answers(report)] == [0, 1, 2, 3, 4, 5, 5, 5, 5]
+
+
+def test_observed_answer_is_preferred_to_a_case_without_one(tmp_path):
+    cases = [example.case(name, example.SQUARE, {"answers": {}}, question=BORDER) for name in ("avg_pool/a", BORDER)]
+    answers = [
+        example.convention("k.nn", None, None, "undocumented") | {"case": "avg_pool/a", "question": BORDER},
+        example.convention("k.nn", None, "b", "undocumented") | {"case": BORDER, "question": BORDER},
+    ]
+    records = [example.header("k", ["k.nn"]), *cases, *answers, example.footer([])]
+    (row,) = convention_rows(load_report(example.write(tmp_path, records)))
+    assert [group.answer for group in row.answers] == ["b"]

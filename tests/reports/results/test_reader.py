@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reports.results import UnreadableResults, load_report
+from reports.results import UnreadableResults, load_report, read_header
 from tests.support import example_results as example
 
 
@@ -214,3 +214,18 @@ def test_same_case_twice_in_one_file_is_rejected_after_another_file_contained_it
     paths[1].write_text("".join([*lines[:2], lines[1], *lines[2:]]), "utf-8")
     with pytest.raises(UnreadableResults, match="declared twice"):
         load_report(paths)
+
+
+def test_header_is_read_without_the_other_lines(tmp_path):
+    (path,) = example.write(tmp_path, example.alpha())
+    first = path.read_text("utf-8").splitlines()[0]
+    path.write_text(f"{first}\ngarbage\n", "utf-8")
+    assert read_header(path).surfaces == ("alpha.nn", "alpha.nn.functional")
+
+
+@pytest.mark.parametrize("text", ["", "garbage\n", '{"record": "footer"}\n'])
+def test_file_without_a_header_is_rejected_with_its_line(tmp_path, text):
+    path = tmp_path / "bad.jsonl"
+    path.write_text(text, "utf-8")
+    with pytest.raises(UnreadableResults, match=r"bad\.jsonl:1: "):
+        read_header(path)

@@ -2,15 +2,46 @@
 
 import base64
 import gzip
+import json
+
+import pytest
 
 from reports.results import load_report
-from reports.views.html_data import compress_json, report_payload
+from reports.views.html_data import CHUNK_LENGTH, compress_json, report_payload
 from tests.support import example_results as example
 
 
 def test_data_is_compressed_json():
     value = {"a": [1, None, "é"], "b": {"c": 0.5}}
-    assert gzip.decompress(base64.b64decode(compress_json(value))).decode() == '{"a":[1,null,"\\u00e9"],"b":{"c":0.5}}'
+    assert gzip.decompress(base64.b64decode(compress_json(value))).decode() == '{"a":[1,null,"é"],"b":{"c":0.5}}'
+
+
+def decompressed(value):
+    return gzip.decompress(base64.b64decode(compress_json(value)))
+
+
+def test_long_lists_are_encoded_in_chunks():
+    for length in (0, 1, CHUNK_LENGTH, CHUNK_LENGTH + 1, 2 * CHUNK_LENGTH):
+        value = {"a": list(range(length)), "b": []}
+        assert json.loads(decompressed(value)) == value
+
+
+def test_surrogates_are_escaped():
+    assert decompressed({"a": ["\ud800"], "\udfff": 1}) == rb'{"a":["\ud800"],"\udfff":1}'
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([2**53, -(2**53)], [2**53, -(2**53)]),
+        ([2**53 + 1, 0.5], [str(2**53 + 1), 0.5]),
+        ([-(2**60), "nan"], [str(-(2**60)), "nan"]),
+    ],
+)
+def test_integers_that_javascript_would_round_are_strings(tmp_path, values, expected):
+    case = example.case("conv/a", example.array(values, [2], "int64"), example.SQUARE)
+    report = load_report(example.write(tmp_path, [example.header("k", ["k.nn"]), case, example.footer([])]))
+    assert report_payload(report)["cases"][0]["inputs"]["x"]["data"] == expected
 
 
 def test_same_text_of_several_results_is_in_the_table_once(tmp_path):
@@ -35,3 +66,11 @@ def test_data_contain_the_properties_of_operators(tmp_path):
         report_payload(report, operators={"max_pool": {"geometry": "windows"}})["operators"]["max_pool"]["geometry"]
         == "windows"
     )
+
+
+def test_answers_have_their_colour_and_the_answers_on_other_processors(tmp_path):
+    report = load_report(example.write(tmp_path, example.beta()))
+    on_avx = {"beta.book": {"avg_pool-divisor-at-the-border": {"avx512f": "real-cells"}}}
+    book, layers = report_payload(report, processor_answers=on_avx)["conventions"]
+    assert (book["answer"], book["colour"], book["cpu"]) == ("", 0, {"avx512f": "real-cells"})
+    assert (layers["answer"], layers["colour"], layers["cpu"]) == ("whole-window", 0, {})

@@ -46,11 +46,8 @@ def test_words_are_compared_without_case():
     assert read.named_padding_argument("padding").convert(bound(), "VALID") == 0
 
 
-def test_same_padding_needs_the_size_of_the_input():
-    argument = read.named_padding_argument("padding")
-    assert argument.convert(bound(), "same") == "same_upper"
-    with pytest.raises(UnreadableLayer, match="add --shape"):
-        argument.convert(bound(shape=None), "same")
+def test_same_padding_is_read_without_the_size_of_the_input():
+    assert read.named_padding_argument("padding").convert(bound(shape=None), "same") == "same_upper"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ import math
 
 import pytest
 
+from conformance.adapters import registry
+from conformance.translation.layer import parse_layer
 from tests.support.layer_calls import IMAGE, WEIGHTS, case_of, check_case, check_rejected
 
 SURFACE = "jax.lax"
@@ -73,3 +75,34 @@ REJECTED = [
 @pytest.mark.parametrize(("text", "shape", "kernel", "message"), REJECTED)
 def test_call_without_equivalent_in_the_catalogue_is_rejected_with_one_line(text, shape, kernel, message):
     check_rejected(SURFACE, text, shape, kernel, message)
+
+
+MAXIMA = "lax.reduce_window(x, -jnp.inf, lax.max"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "window", "stride", "padding"),
+    [
+        ("(1, 1, 3, 2), (1, 1, 2, 1), 'VALID'", (3, 2), (2, 1), 0),
+        ("(1, 3, 2, 1), (1, 2, 1, 1), 'VALID'", (3, 2), (2, 1), 0),
+        ("(1, 3, 2, 1), None, ((0, 0), (1, 1), (0, 1), (0, 0))", (3, 2), (1, 1), ((1, 1), (0, 1))),
+        # Either layout is possible here: channels first, as without an argument that decides.
+        ("(1, 1, 3, 1), (1, 1, 2, 1), 'VALID'", (3, 1), (2, 1), 0),
+    ],
+)
+def test_window_is_read_in_the_layout_that_leaves_out_batch_and_channels(arguments, window, stride, padding):
+    expected = {"window": window, "stride": stride, "padding": padding or ((0, 0), (0, 0))}
+    check_case(case_of(SURFACE, f"{MAXIMA}, {arguments})", IMAGE), "max_pool", expected)
+
+
+@pytest.mark.parametrize(
+    ("window", "is_noted"), [("(1, 3, 2, 1)", True), ("(1, 1, 3, 2)", False), ("(1, 1, 1, 1)", False)]
+)
+def test_channels_last_is_noted(window, is_noted):
+    found = parse_layer(f"{MAXIMA}, {window})", registry.dialects()[SURFACE])
+    assert ("channels last" in " ".join(found.notes)) == is_noted
+
+
+@pytest.mark.parametrize("window", ["(2, 1, 3, 3)", "(1, 2, 3, 2)", "(1, 1, 3, 3), (1, 2, 2, 1)"])
+def test_window_over_batch_or_channels_is_rejected(window):
+    check_rejected(SURFACE, f"{MAXIMA}, {window})", IMAGE, None, "batch and channels cannot be part of a window")

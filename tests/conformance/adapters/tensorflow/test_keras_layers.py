@@ -53,7 +53,23 @@ def test_padding_of_a_transposed_convolution_depends_on_output_padding(arguments
         ("layers.Conv2D(4, 3, activation='relu')", "activation='relu'"),
         ("layers.MaxPool2D(padding='full')", "not one of 'same', 'valid'"),
         ("layers.Cropping2D((1, 2, 3))", "not a pair for each spatial axis"),
+        (
+            "layers.SeparableConv2D(8, 3)",
+            "SeparableConv2D is two convolutions, translate DepthwiseConv2D(…) and Conv2D(filters, 1)",
+        ),
     ],
 )
 def test_layer_without_equivalent_in_the_catalogue_is_rejected_with_one_line(text, message):
     check_rejected(SURFACE, text, IMAGE, WEIGHTS, message)
+
+
+@pytest.mark.parametrize(("multiplier", "out"), [("", 3), (", depth_multiplier=2", 6)])
+def test_depthwise_convolution_has_a_group_for_each_channel(multiplier, out):
+    found = case_of(SURFACE, f"layers.DepthwiseConv2D(3, depthwise_initializer=Zeros(){multiplier})", (1, 3, 8, 7))
+    check_case(found, "conv", {"groups": 3, "stride": (1, 1)})
+    assert found.inputs["kernel"].shape == (out, 1, 3, 3)
+    assert found.inputs["bias"].shape == (out,)
+
+
+def test_depthwise_convolution_without_a_shape_asks_for_it():
+    check_rejected(SURFACE, "layers.DepthwiseConv1D(3)", None, None, "the number of groups depends on the size of the")

@@ -59,3 +59,65 @@ def test_report_that_cannot_be_written_is_one_line(conformance, tmp_path):
     status, _, error = conformance("report", "--out", "file/report.html")
     assert (status, len(error)) == (2, 1)
     assert "file" in error[0]
+
+
+def past_run(folder, day, **changes):
+    records = example.run("alpha", ["alpha.nn"], example.all_pass("alpha.nn"), **changes)
+    records[0]["started"] = f"2026-11-{day:02}T02:00:00+00:00"
+    return example.write(folder, records)[0]
+
+
+def test_history_is_in_the_html_report(conformance, tmp_path):
+    current = past_run(tmp_path / "current", 3)
+    past_run(tmp_path / "past", 1)
+    past_run(tmp_path / "past/night/results", 2)
+    assert conformance("report", current, "--history", "past", "--out", "r.html")[0] == 0
+    assert "3 runs since 2026-11-01; no result changed." in (tmp_path / "r.html").read_text("utf-8")
+
+
+UNUSABLE = {  # how the folder is made, and the end of the message
+    "missing": (lambda _past: None, "--history {past}: is not a folder"),
+    "file": (lambda past: past.write_text("", "utf-8"), "--history {past}: is not a folder"),
+    "empty": (lambda past: past.mkdir(), "--history {past}: contains no results files"),
+    "partial": (
+        lambda past: past_run(past, 1, complete=False),
+        "--history {past}: {past}/alpha.jsonl is a partial run (conformance run --resume completes it)",
+    ),
+    "shard": (
+        lambda past: past_run(past, 1, shard={"number": 1, "of": 2}),
+        "--history {past}: {past}/alpha.jsonl is a shard (combine shards with conformance merge)",
+    ),
+    "foreign": (
+        lambda past: example.write(past, [{"backend": "foreign"}]),
+        "{past}/foreign.jsonl:1: object missing required field `record`",
+    ),
+    "twice": (
+        lambda past: [past_run(past / name, 1) for name in "ab"],
+        "--history {past}: {past}/b/alpha.jsonl contains the same run as {past}/a/alpha.jsonl",
+    ),
+    "other": (lambda past: example.write(past, example.beta()), "--history {past}: contains no other run of alpha"),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), UNUSABLE.values(), ids=UNUSABLE)
+def test_folder_without_usable_past_runs_is_one_line(conformance, tmp_path, make, message):
+    current, past = past_run(tmp_path / "current", 3), tmp_path / "past"
+    make(past)
+    status, out, errors = conformance("report", current, "--history", past, "--out", "r.html")
+    assert (status, out, errors) == (2, "", [f"conformance: {message.format(past=past)}"])
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_findings_of_explorations_are_no_past_runs(conformance, tmp_path):
+    current = past_run(tmp_path / "current", 3)
+    past_run(tmp_path / "past", 1)
+    example.write(tmp_path / "past/explored", example.exploration())
+    assert conformance("report", current, "--history", "past", "--out", "r.html")[0] == 0
+
+
+def test_history_needs_the_html_format(conformance, tmp_path):
+    current = past_run(tmp_path / "current", 3)
+    for output_format in ("markdown", "terminal"):
+        status, _, errors = conformance("report", current, "--history", "past", "--format", output_format)
+        assert (status, len(errors)) == (2, 1)
+        assert f"--history needs --format html, not {output_format}" in errors[0]

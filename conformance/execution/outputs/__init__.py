@@ -1,0 +1,1 @@
+"""Outputs that programs outside of this suite computed for an exported catalogue: reading and judging them."""
