@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation, localcontext
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,12 +65,15 @@ def error_messages(document: YamlDocument, schema: Path) -> list[str]:
     return [f"{document.path}:{error.line}: {error.message}" for error in document_errors(document, schema)]
 
 
-def document_errors(document: YamlDocument, schema: Path) -> list[DocumentError]:
-    """Return every error of the document, in the order of lines, including errors of its YAML."""
+def document_errors(document: YamlDocument, schema: Path, limit: int | None = None) -> list[DocumentError]:
+    """Return the errors of the document, in the order of lines, including errors of its YAML.
+
+    limit: number of errors of the schema after which the check of the document stops.
+    """
     with localcontext() as context:
         # By default a comparison with a decimal NaN raises; without the trap it is False, as for a float.
         context.traps[InvalidOperation] = False
-        errors = list(_validator(schema).iter_errors(document.data))
+        errors = list(islice(_validator(schema).iter_errors(document.data), limit))
     unreadable = [
         DocumentError(
             document.line_of(path),

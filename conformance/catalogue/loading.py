@@ -14,7 +14,8 @@ from typing import Any
 
 from conformance import CatalogueError
 from conformance.cases.all_errors import all_errors
-from conformance.cases.case import Case
+from conformance.cases.arrays import ArraySpec
+from conformance.cases.case import Answers, Case, FollowingOperator, Rejected, Value
 from conformance.cases.invalid.templates import expand_rejects
 from conformance.cases.operators import OPERATORS
 from conformance.cases.parameters import CaseError
@@ -26,6 +27,9 @@ from conformance.catalogue.sweep_rows import SweepReader, is_exhaustive, row_id_
 from conformance.catalogue.sweeps import Sweep
 from conformance.system.cache import cached_catalogue
 from reports.results.vocabulary import Level
+
+MAX_FILE_ERRORS = 20
+"""Maximum number of errors listed for a file. The check of the file stops after them."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,10 @@ class Catalogue:
         ]
 
 
+CACHED_CLASSES = (Catalogue, Case, ArraySpec, Value, Rejected, Answers, FollowingOperator, Sweep, Level)
+"""Classes of the objects in a catalogue."""
+
+
 def load_catalogue(
     paths: Sequence[Path] = (),
     *,
@@ -88,11 +96,11 @@ def load_catalogue(
     Exhaustive sweeps are expanded only at level exhaustive, restricted to the operators and globs given. All their
     possible rows are cases, and the lock does not list them. The rows of other sweeps are those in the lock of their
     catalogue. If it has none, or with `extend`, rows are added for the combinations that are not covered. Raises
-    CatalogueError with one line for each error, naming file, line, case and key. The built-in catalogue without
-    exhaustive rows is cached on disk.
+    CatalogueError with one line for each of the first errors of a file, naming file, line, case and key. The built-in
+    catalogue without exhaustive rows is cached on disk.
     """
     if not paths and not extend and level != Level.EXHAUSTIVE:
-        return cached_catalogue(catalogue_folder(), _load_with_digests)
+        return cached_catalogue(catalogue_folder(), _load_with_digests, CACHED_CLASSES)
     return _load_paths(paths, extend=extend, level=level, operators=operators, globs=globs)
 
 
@@ -129,7 +137,9 @@ def load_with_errors(
     reader = SweepReader(errors, extend, level, operators, globs)
     exports = [path for path in paths if export_reader.is_export(path)]
     for path in _case_files([path for path in paths or [catalogue_folder()] if path not in exports]):
-        _add_cases(_read_file(path, reader, errors), cases, errors)
+        found: list[str] = []
+        _add_cases(_read_file(path, reader, found), cases, found)
+        errors += _first_errors(path, found)
     versions = [] if paths else [catalogue_version()]
     for path in exports:
         try:
@@ -143,6 +153,13 @@ def load_with_errors(
     # A combination of several catalogues has no version.
     version = versions[0] if len(versions) == 1 and len(paths) <= 1 else ""
     return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), version), sort_errors(errors)
+
+
+def _first_errors(path: Path, errors: Sequence[str]) -> list[str]:
+    """Return the first errors of a file, and a last line if there are more."""
+    if len(errors) <= MAX_FILE_ERRORS:
+        return list(errors)
+    return [*sort_errors(errors)[:MAX_FILE_ERRORS], f"{path}: more errors; only the first {MAX_FILE_ERRORS} are listed"]
 
 
 def _add_cases(found: Iterable[Case], cases: dict[str, Case], errors: list[str]) -> None:
@@ -198,7 +215,7 @@ def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> list[Case]
     if document.data is None:
         errors.append(f"{path}:1: the file is empty; a catalogue file has the keys operator and source")
         return []
-    known = document_errors(document, catalogue_folder() / "schema.json")
+    known = document_errors(document, catalogue_folder() / "schema.json", MAX_FILE_ERRORS + 1)
     errors += [f"{path}:{found.line}: {found.message}" for found in known]
     operator = document.data.get("operator") if isinstance(document.data, dict) else None
     # Without an operator, no item can be parsed; the schema has reported the key already.
@@ -208,7 +225,11 @@ def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> list[Case]
     for found in known:
         by_item.setdefault(found.key_path[:2], []).append(found)
     items = [(kind, index) for kind in ("cases", "questions") for index in _positions_by_kind(document, kind)]
-    cases = [_read_case(document, item, by_item.get(item, ()), errors) for item in items]
+    cases: list[Case | None] = []
+    for item in items:
+        if len(errors) > MAX_FILE_ERRORS:
+            return []
+        cases.append(_read_case(document, item, by_item.get(item, ()), errors))
     cases += _read_rejects(document, _valid_positions(document, "rejects", by_item), errors)
     return [case for case in cases if case] + reader.read(document, _valid_positions(document, "sweeps", by_item))
 

@@ -7,12 +7,14 @@ import fcntl
 import io
 import os
 import queue
+import secrets
 import select
 import signal
 import subprocess
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 WORKER_FILE = Path(__file__).with_name("worker.py")
 EXIT_TIMEOUT_SECONDS = 5.0
 """Seconds that a process gets to exit before it is killed."""
+REQUEST_ID_BYTES = 8
+"""Number of random bytes of a request id."""
 MEMORY_CHECK_INTERVAL_SECONDS = 0.1
 """Seconds between two measurements of the memory of a process."""
 MAX_STDERR_BYTES = 4000
@@ -37,6 +41,10 @@ PIPE_BUFFER_BYTES = 1 << 20
 """Buffer size of a pipe in bytes. Neither end blocks while the buffer has room."""
 ONE_THREAD_VARIABLES = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Variables that limit OpenMP, OpenBLAS and MKL to one thread."""
+
+
+class UnexpectedFrame(Exception):
+    """A frame that is not the reply to the oldest request."""
 
 
 class Connection:
@@ -82,6 +90,8 @@ class Connection:
         # None is the end of either queue. SimpleQueue has no limit, so that no thread blocks while it puts a frame.
         self._inbox: queue.SimpleQueue[Frame | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        # The ids of the requests without a reply. A program cannot guess them.
+        self._requests: deque[str] = deque()
         self._stderr = bytearray()
         # Standard error must be read all the time: a framework that fills the pipe would block.
         self._stderr_thread = threading.Thread(target=self._read_stderr, daemon=True)
@@ -91,12 +101,19 @@ class Connection:
             threading.Thread(target=task, daemon=True).start()
 
     def send(self, header: dict[str, Any], arrays: Sequence[Array] = ()) -> None:
-        """Queue a frame. A thread writes it to the process."""
-        self._outbox.put(encode_frame(header, arrays))
+        """Queue a frame with a new request id. A thread writes it to the process."""
+        self._requests.append(secrets.token_hex(REQUEST_ID_BYTES))
+        self._outbox.put(encode_frame({"request": self._requests[-1], **header}, arrays))
 
     def receive(self, limit: float) -> Frame | None:
-        """Return the next frame, None if the process has exited. Raises queue.Empty after `limit` seconds."""
-        return self._inbox.get(timeout=limit)
+        """Return the reply to the oldest request, None if the process has exited.
+
+        Raises queue.Empty after `limit` seconds, and UnexpectedFrame for any other frame.
+        """
+        frame = self._inbox.get(timeout=limit)
+        if frame is not None and (not self._requests or frame[0].get("request") != self._requests.popleft()):
+            raise UnexpectedFrame
+        return frame
 
     @property
     def has_frame(self) -> bool:

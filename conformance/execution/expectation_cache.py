@@ -8,7 +8,6 @@ computed again. Entries that cannot be written are dropped.
 from __future__ import annotations
 
 import contextlib
-import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import partial
@@ -17,8 +16,8 @@ from typing import Any
 from conformance.cases.case import Case
 from conformance.execution.records import case_record_line
 from conformance.judging.expected import Expected, Target, compute_expected
-from conformance.system import cache
 from conformance.system.cache import Cache, source_digest
+from conformance.system.data_format import decode_object, encode_object
 from reference import Exact
 
 SOURCE_FILES = (
@@ -34,6 +33,7 @@ MAX_RESULT_ELEMENTS = 1 << 16
 """Maximum number of elements of a cached result. Caching computes lazy details of a result, slow for large ones."""
 MAX_EXPECTATION_FILES = 2
 """Maximum number of cache files. Each is for one state of the source and one set of versions."""
+CACHED_CLASSES = (Expected, Target, Exact)
 EXPECTED_FIELDS = frozenset(one.name for one in fields(Expected))
 EXACT_FIELDS = ("value", "high", "low", "terms", "magnitude", "extra", "exact")
 
@@ -58,35 +58,35 @@ def open_expectation_cache() -> Iterator[Callable[[Case], Expected]]:
 
 def cached_expected(entries: Cache, case: Case) -> Expected:
     """Return the expected result of a case, from the cache or from compute_expected. Raises CatalogueError."""
-    entry = entries.get_object(case.content_digest)
+    entry = entries.get_object(case.content_digest, ())
     if entry is not None:
         return LazyExpected(case, *entry)
     computed = compute_expected(case)
     line = case_record_line(case, computed)
     exacts = [target.exact for target in computed.targets if target.exact is not None]
     if all(exact.value.size <= MAX_RESULT_ELEMENTS for exact in exacts):
-        # The pickle inside the entry is loaded only if a result is judged.
-        entries.put_object(
-            case.content_digest, (line, pickle.dumps(_fully_computed(computed), pickle.HIGHEST_PROTOCOL))
-        )
+        # The document inside the entry is decoded only if a result is judged.
+        entries.put_object(case.content_digest, (line, encode_object(_fully_computed(computed), CACHED_CLASSES)), ())
     return replace(computed, record_line=line)
 
 
 class LazyExpected(Expected):
-    """Cached expected result: the case record, and the other fields in a pickle that is loaded on first access.
+    """Cached expected result: the case record, and the other fields in a document that is decoded on first access.
 
     Unsupported results need only the case record.
     """
 
     def __init__(self, case: Case, line: str, content: bytes) -> None:
-        vars(self).update(record_line=line, _case=case, _pickle=content)  # the dataclass is frozen
+        vars(self).update(record_line=line, _case=case, _content=content)  # the dataclass is frozen
 
     def __getattr__(self, name: str) -> Any:
         if name not in EXPECTED_FIELDS:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        loaded: Expected | None = cache.unpickle(self._pickle)
-        loaded_fields = vars(loaded or compute_expected(self._case))  # a damaged pickle counts as a missing entry
-        vars(self).update({**loaded_fields, "record_line": self.record_line, "_pickle": b""})
+        try:
+            loaded: Expected = decode_object(self._content, CACHED_CLASSES)
+        except ValueError:  # a file of this user that another version of the suite has written
+            loaded = compute_expected(self._case)
+        vars(self).update({**vars(loaded), "record_line": self.record_line, "_content": b""})
         return vars(self)[name]
 
 

@@ -48,6 +48,13 @@ class Job:
 
 @dataclass(frozen=True)
 class WorkerLost:
-    """A worker that died, hung, or may be damaged by a crash, with the outcome of its current case."""
+    """A worker process that must not run another job, with the outcome of its current job.
+
+    needs_retry: whether the job is run again in a new process, to find out whether the outcome is the same there.
+    may_be_innocent: whether an earlier job may be the cause. The outcome in a new
+    process then counts as the first one of the job.
+    """
 
     outcome: ProgramOutcome
+    needs_retry: bool = True
+    may_be_innocent: bool = False

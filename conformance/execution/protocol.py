@@ -83,6 +83,10 @@ def is_program_reply(header: Mapping[str, Any]) -> bool:
     kind, message, seconds, certain = (header.get(key) for key in ("outcome", "message", "seconds", "certain"))
     if not (isinstance(kind, str) and isinstance(message, str) and isinstance(certain, bool)):
         return False
+    changed = header.get("changed")
+    texts = [header.get("exit"), *changed] if isinstance(changed, list) else [None]
+    if not all(isinstance(text, str) for text in texts):
+        return False
     return kind in WORKER_OUTCOMES and type(seconds) is float and 0 <= seconds < math.inf
 
 

@@ -106,6 +106,7 @@ def result_record(
         message=message or None,
         reason=reason,
         issue=issue,
+        changed_state=outcome.changed_state or None,
     )
 
 

@@ -1,23 +1,28 @@
 """Worker process: runs programs in the interpreter that has the framework installed.
 
-The file needs Python 3.8, the standard library and NumPy, and imports no other file of the project. It contains no
-framework names.
+The file needs Python 3.8, the standard library and NumPy, and of the project only worker_state.py in its folder. It
+contains no framework names.
 
-Requests and replies are frames on a private pipe, the original standard input and output of the process. Standard
-output is redirected to standard error before any other code runs, so prints of a framework cannot enter the protocol.
-A frame is the length of its header and of its body (8 bytes each, big-endian), the header in JSON, and the raw bytes
-of its arrays, which the header lists as [{"dtype", "shape"}]. bfloat16 is sent as 16-bit words: a program receives
-uint16, and returns an array with dtype name bfloat16, or a structured array with one uint16 field named bfloat16.
+Requests and replies are frames on two pipes, the original standard input and output of the process. The worker opens a
+pipe only while it reads or writes a frame, so that a program finds no descriptor of the protocol. Standard output is
+redirected to standard error before any other code runs, so prints of a framework cannot enter the protocol. A frame is
+the length of its header and of its body (8 bytes each, big-endian), the header in JSON, and the raw bytes of its
+arrays, which the header lists as [{"dtype", "shape"}]. bfloat16 is sent as 16-bit words: a program receives uint16,
+and returns an array with dtype name bfloat16, or a structured array with one uint16 field named bfloat16.
 
-setup    {"threads", "setup", "probe"?, "reset", "packages"}
-                          -> {"ready": true, "python", "packages", "cpu", "hardware"}
-                          or {"ready": false, "message", "part"}: part names the text that failed
-run      {"program", "text"?, "arrays"}    -> {"outcome", "message", "seconds", "certain", "arrays"}
+setup    {"request", "threads", "setup", "probe"?, "reset", "packages"}
+                          -> {"request", "ready": true, "python", "packages", "cpu", "hardware"}
+                          or {"request", "ready": false, "message", "part"}: part names the text that failed
+run      {"request", "program", "text"?, "arrays"}
+                          -> {"request", "outcome", "message", "seconds", "certain", "changed", "exit", "arrays"}
            certain: whether the program text caused the crash, so that a retry would crash too
+           changed: floating-point state that the program has changed; it has been restored
+           exit: why the worker exits after this reply, "" if it does not
 
-After each program, the process state listed in PROCESS_STATE is restored. The started process is a supervisor and the
-worker is its child. The supervisor kills all remaining descendants when the worker exits, and the worker when the
-suite exits.
+request is a random id that the reply repeats. Only the process that received a request replies to it: a process that a
+program forks exits when the program returns in it. After each program, the process state is restored. The started
+process is a supervisor and the worker is its child. The supervisor kills all remaining descendants when the worker
+exits, and the worker when the suite exits.
 """
 
 from __future__ import annotations
@@ -31,17 +36,16 @@ if __name__ == "__main__":
 import contextlib
 import ctypes
 import glob
+import importlib.util
 import io
 import json
 import os
 import platform
-import random
 import resource
 import select
 import signal
 import struct
 import time
-import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,13 +61,8 @@ if TYPE_CHECKING:  # Python 3.8 cannot evaluate these annotations
 
 FRAME_LENGTHS = struct.Struct(">QQ")
 """Lengths of the header and of the body, in bytes."""
-# Views of the memory of the two shared generators. Their getstate methods take fifty times as long as a comparison.
-MERSENNE_OF_NUMPY = (ctypes.c_char * 2500).from_address(np.random.mtrand._rand._bit_generator.ctypes.state_address)
-MERSENNE_OF_PYTHON = (ctypes.c_char * random._inst.__sizeof__()).from_address(id(random._inst))
-OBJECT_HEADER_BYTES = object.__basicsize__
-"""Size of the object header. It contains the reference count, which changes without a change of the state."""
-ERRORS_DESCRIPTOR = 200
-"""Duplicate descriptor of standard error. Its high number protects it from programs that close descriptors."""
+BUFFER_BYTES = 1 << 16
+"""Number of bytes that are read from the requests, or buffered before they are written to the replies, at a time."""
 MAX_ERROR_MESSAGE_LENGTH = 2000
 """Characters of an error message."""
 MAX_REPLY_BYTES = 1 << 30
@@ -93,25 +92,75 @@ MACHINE_ERRORS = (MemoryError, RecursionError)
 """Exceptions that depend on the state of the process, so that a retry may succeed."""
 
 
-def run_under_supervisor() -> None:
-    """Fork, and continue in the child. The parent supervises it and exits with its status.
+def load_worker_state() -> Any:
+    """Return the module worker_state, loaded from the folder of this file."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker_state.py")
+    spec = importlib.util.spec_from_file_location("worker_state", path)
+    assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - the path ends in .py
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class ProtocolPipe(io.RawIOBase):
+    """One end of a pipe of the supervisor that is open only during a read or a write.
+
+    A program that closes, reads or writes all of its descriptors does not reach it.
+    """
+
+    def __init__(self, descriptor: int, flags: int) -> None:
+        self._path, self._flags = f"/proc/{os.getppid()}/fd/{descriptor}", flags | os.O_CLOEXEC
+        os.close(self._open())  # raises OSError on systems without /proc
+
+    def _open(self) -> int:
+        return os.open(self._path, self._flags)
+
+    def readable(self) -> bool:
+        """Whether this is the end of the requests."""
+        return not self._flags & os.O_WRONLY
+
+    def writable(self) -> bool:
+        """Whether this is the end of the replies."""
+        return not self.readable()
+
+    def readinto(self, buffer: Any) -> int:
+        """Wait for data and read it. Return the number of bytes, 0 at the end of the pipe."""
+        descriptor = self._open()
+        try:
+            return os.readv(descriptor, [buffer])
+        finally:
+            os.close(descriptor)
+
+    def write(self, data: Any) -> int:
+        """Write data. Return the number of bytes that were written."""
+        descriptor = self._open()
+        try:
+            return os.write(descriptor, data)
+        finally:
+            os.close(descriptor)
+
+
+def run_under_supervisor() -> bool:
+    """Fork, and continue in the child. The parent supervises it and exits with its status. Return whether it forked.
 
     Orphaned descendants of the child become children of the supervisor, even after setsid, and are killed when the
     child exits. The supervisor also kills the child when the suite exits or is killed. A thread of the child cannot
     do this, because a program that hangs in native code may never release the interpreter lock.
     """
     if os.getpgrp() != os.getpid():
-        return  # started by hand: the process group contains other processes
+        return False  # started by hand: the process group contains other processes
     with contextlib.suppress(OSError, AttributeError):  # prctl exists on Linux only
         ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     child = os.fork()
     if child:
-        # Otherwise the reply pipe would remain open until this process has killed the orphans.
-        for stream in (1, 2):
-            os.close(stream)
+        # Programs write to standard error. Its end must not wait for this process.
+        os.close(2)
         status = wait_for_child(child)
+        # Otherwise the reply pipe would remain open until this process has killed the orphans.
+        os.close(1)
         kill_orphans()
         exit_like(status)
+    return True
 
 
 def wait_for_child(child: int) -> int:
@@ -192,13 +241,19 @@ def exit_like(status: int) -> None:
     os._exit(os.WEXITSTATUS(status))
 
 
-def open_private_pipe() -> tuple[BinaryIO, BinaryIO]:
-    """Move standard input and output to private descriptors. Programs get an empty input and standard error."""
-    # os.dup returns descriptors that executed programs do not inherit. A command that a test program starts can neither
-    # write into the protocol nor delay the end of the pipe.
-    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, ERRORS_DESCRIPTOR, inheritable=False)
-    set_streams(None)
+def open_protocol(supervised: bool, worker_state: Any) -> tuple[BinaryIO, BinaryIO]:
+    """Return the streams of requests and replies. Programs get an empty input, and standard error as output."""
+    os.dup2(2, worker_state.ERRORS_DESCRIPTOR, inheritable=False)
+    try:
+        if not supervised:
+            raise OSError("the parent process is not a supervisor")
+        requests: BinaryIO = io.BufferedReader(ProtocolPipe(0, os.O_RDONLY), BUFFER_BYTES)
+        replies: BinaryIO = io.BufferedWriter(ProtocolPipe(1, os.O_WRONLY), BUFFER_BYTES)
+    except OSError:
+        # os.dup returns descriptors that executed programs do not inherit. A command that a test program starts can
+        # neither write into the protocol nor delay the end of the pipe.
+        requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    worker_state.set_streams(None)
     return requests, replies
 
 
@@ -306,7 +361,7 @@ def cpu_features() -> list[str]:
     return sorted({flag for flag in flags if flag.startswith(VECTOR_FEATURE_PREFIXES)})
 
 
-def run_setup(request: FrameHeader, names: Names) -> FrameHeader:
+def run_setup(request: FrameHeader, names: Names, seed_generators: Callable[[], None]) -> FrameHeader:
     """Run the setup texts in `names`, the device probe in a copy of it, and return the reply with the versions."""
     probe_names: Names = {}
     for part in SETUP_PARTS:
@@ -370,123 +425,43 @@ def run_program(
     return reply, results
 
 
-def seed_generators(_state: Any = None) -> None:
-    """Seed the shared generators of NumPy and Python with 0."""
-    np.random.seed(0)
-    random.seed(0)
-
-
-def generator_memory() -> Any:
-    """Return the memory of the shared generators, to detect changes of their state."""
-    return MERSENNE_OF_NUMPY.raw, MERSENNE_OF_PYTHON.raw[OBJECT_HEADER_BYTES:]
-
-
-def is_original_descriptor(descriptor: int) -> bool:
-    """Whether a descriptor is open and was set by set_streams. Descriptors that Python opens are not inheritable."""
-    try:
-        return os.get_inheritable(descriptor)
-    except OSError:
-        return False
-
-
-def stream_state() -> Any:
-    """Return names, closed flags and descriptors of the standard streams, to detect changes."""
-    texts = [(getattr(stream, "name", None), getattr(stream, "closed", True)) for stream in (sys.stdout, sys.stderr)]
-    return texts, is_original_descriptor(0), is_original_descriptor(1), is_original_descriptor(2)
-
-
-def set_streams(_state: Any) -> None:
-    """Reopen the standard streams: an empty input, and both outputs on standard error."""
-    empty = os.open(os.devnull, os.O_RDONLY)
-    for source, descriptor in ((empty, 0), (ERRORS_DESCRIPTOR, 1), (ERRORS_DESCRIPTOR, 2)):
-        # os.open reuses the number of a closed standard stream. os.dup2 to the same number changes nothing, not even
-        # the flag by which is_original_descriptor recognizes the stream.
-        if source == descriptor:
-            os.set_inheritable(descriptor, True)
-        os.dup2(source, descriptor)
-    if empty > 2:  # otherwise os.open reused the number of a closed standard stream  # noqa: PLR2004
-        os.close(empty)
-    # A program may close sys.stdout, which must not close the descriptor. Messages of frameworks may contain any text.
-    sys.stdout, sys.stderr = (
-        io.TextIOWrapper(io.FileIO(descriptor, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
-        for descriptor in (1, 2)
-    )
-
-
-def working_directory() -> str:
-    """Return the working directory, "" if it was removed."""
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""
-
-
-def environment_copy() -> Any:
-    """Return a copy of the encoded environment. A decoded copy takes a hundred times as long."""
-    return vars(os.environ)["_data"].copy()
-
-
-def set_environment(variables: Any) -> None:
-    """Replace the environment variables with an encoded copy of them."""
-    os.environ.clear()
-    os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in variables.items()})
-
-
-def set_filters(filters: Any) -> None:
-    """Replace the warning filters."""
-    warnings.resetwarnings()  # also invalidates the cached decisions of the previous filters
-    vars(warnings)["filters"][:] = filters
-
-
-PROCESS_STATE: Sequence[tuple[Callable[[], Any], Callable[[Any], Any]]] = (
-    (generator_memory, seed_generators),
-    (stream_state, set_streams),
-    (working_directory, os.chdir),
-    (environment_copy, set_environment),
-    (np.geterr, lambda previous: np.seterr(**previous)),
-    (lambda: list(warnings.filters), set_filters),
-    (sys.getrecursionlimit, sys.setrecursionlimit),
-)
-"""Process state that is restored after each program, as pairs of a function that reads it and one that sets it."""
-
-
-def restore_state(state: Sequence[Any]) -> None:
-    """Restore the process state after a program, and cancel its timer. Only changed state is written, for speed."""
-    for initial, (read, write) in zip(state, PROCESS_STATE):  # noqa: B905 - Python 3.8 has no `strict`
-        if read() != initial:
-            write(initial)
-    # A timer of the program would kill the worker during a later program.
-    signal.setitimer(signal.ITIMER_REAL, 0)
-
-
 def main() -> None:
     """Answer requests until the input is closed."""
-    run_under_supervisor()
-    requests, replies = open_private_pipe()
+    worker_state = load_worker_state()
+    requests, replies = open_protocol(run_under_supervisor(), worker_state)
+    process = os.getpid()
     # The suite itself writes programs with `np`, for example for padding and divisors.
     names: Names = {"np": np}
     compiled: CompiledPrograms = {}
     reset = compile("", "<reset>", "exec")
-    state = [read() for read, _ in PROCESS_STATE]
-    while True:
-        frame = read_frame(requests)
-        if frame is None:
-            break
+    state = worker_state.ProcessState()
+    while (frame := read_frame(requests)) is not None:
         request, arrays = frame
+        results: Arrays = ()
         if "setup" in request:
-            write_frame(replies, run_setup(request, names))
+            reply = run_setup(request, names, worker_state.seed_generators)
             # What the setup and its imports have changed belongs to the state that is restored.
             reset = compile(request["reset"], "<reset>", "exec")
-            state = [read() for read, _ in PROCESS_STATE]
-            continue
-        reply, results = run_program(request, arrays, names, compiled)
-        # Before the reply is sent: a reset that crashes or hangs then costs this case and not the next one.
-        restore_state(state)
-        exec(reset, names)  # noqa: S102 - the adapter's text
-        write_frame(replies, reply, results)
+            state = worker_state.ProcessState()
+        else:
+            reply, results = run_program(request, arrays, names, compiled)
+            exit_fork(process)
+            # Before the reply is sent: a reset that crashes or hangs then costs this case and not the next one.
+            reply["changed"], reply["exit"] = state.restore()
+            exec(reset, names)  # noqa: S102 - the adapter's text
+        exit_fork(process)
+        write_frame(replies, {"request": request["request"], **reply}, results)
+        if reply.get("exit"):
+            break
     # os._exit skips the teardown of the framework, in which some frameworks print errors or hang.
     sys.stderr.flush()
     os._exit(0)
+
+
+def exit_fork(process: int) -> None:
+    """Exit in a process that a program or a framework has forked: only the worker sends replies."""
+    if os.getpid() != process:
+        os._exit(0)
 
 
 if __name__ == "__main__":

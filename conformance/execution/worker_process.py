@@ -13,7 +13,7 @@ from typing import Any
 
 from conformance import DeviceUnavailable
 from conformance.adapters.api import Backend
-from conformance.execution.connection import Connection
+from conformance.execution.connection import Connection, UnexpectedFrame
 from conformance.execution.job import DEFAULT_LIMITS, Job, Limits, WorkerFailed, WorkerLost
 from conformance.execution.job_pace import (
     MAX_QUEUED_BYTES,
@@ -31,11 +31,12 @@ from conformance.execution.protocol import (
 )
 from conformance.execution.worker import SETUP_PARTS
 from conformance.judging.repeats import combine_retry
-from conformance.judging.verdict import ProgramOutcome
+from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
 from conformance.system import processes
 from reports.results.vocabulary import Outcome
 
 INVALID_REPLY_MESSAGE = "the worker sent an invalid reply"
+UNEXPECTED_FRAME_MESSAGE = "another process or thread than the worker wrote to the reply pipe"
 
 
 class Worker:
@@ -184,8 +185,8 @@ class Worker:
                 # The job that failed is not sent again with the others; the order of the others remains.
                 lost.extendleft(reversed(sent))
                 sent.clear()
-                retry = self.retry and not job.expect_failure
-                outcome = combine_retry(reply.outcome, self._run_in_new_process(job)) if retry else reply.outcome
+                retry = self.retry and reply.needs_retry and not job.expect_failure
+                outcome = self._retried_outcome(job, reply) if retry else reply.outcome
                 # Before the yield, so that the next process starts while the pool waits for other workers.
                 self._fill_queue(sent, _drain(lost), min_queued)
                 yield outcome
@@ -221,6 +222,16 @@ class Worker:
             sent.append(job)
             queued_bytes += job.input_bytes
             self._send_job(job)
+
+    def _retried_outcome(self, job: Job, lost: WorkerLost) -> ProgramOutcome:
+        """Return the outcome of a job that ended its process, after further runs in new processes."""
+        again = self._run_in_new_process(job)
+        if again.kind == lost.outcome.kind and again.message == lost.outcome.message:
+            return combine_retry(lost.outcome, again)
+        # An earlier job may have been the cause. The next run then counts as the first one of this job.
+        if lost.may_be_innocent:
+            return again if again.kind in JUDGED_OUTCOMES else combine_retry(again, self._run_in_new_process(job))
+        return combine_retry(lost.outcome, again)
 
     def _run_in_new_process(self, job: Job) -> ProgramOutcome:
         """Run a job alone in a new process."""
@@ -268,12 +279,22 @@ class Worker:
         if not is_program_reply(header):
             self._kill_current()
             return WorkerLost(ProgramOutcome(Outcome.CRASHED, message=INVALID_REPLY_MESSAGE))
-        outcome = ProgramOutcome(Outcome(header["outcome"]), tuple(arrays), header["message"], header["seconds"])
+        outcome = ProgramOutcome(
+            Outcome(header["outcome"]),
+            tuple(arrays),
+            header["message"],
+            header["seconds"],
+            changed_state=tuple(header["changed"]),
+        )
         self._pace.add_job(outcome.seconds)
         # The worker has survived, for example a MemoryError, but its state may be damaged.
         if self.retry and outcome.kind == Outcome.CRASHED and not header["certain"]:
             self._kill_current()
             return WorkerLost(outcome)
+        if header["exit"]:
+            self.log(f"worker {self.connection.process.pid} is replaced: {header['exit']}")
+            self._kill_current()
+            return WorkerLost(outcome, needs_retry=False)
         return outcome
 
     def _receive(self, connection: Connection, limit: float, *, wait: bool) -> Frame | WorkerLost:
@@ -283,6 +304,10 @@ class Worker:
         except queue.Empty:
             self._kill_current()
             return WorkerLost(ProgramOutcome(Outcome.TIMED_OUT, message=f"no answer within {limit:g} s", seconds=limit))
+        except UnexpectedFrame:
+            self._kill_current()
+            outcome = ProgramOutcome(Outcome.CRASHED, message=UNEXPECTED_FRAME_MESSAGE)
+            return WorkerLost(outcome, may_be_innocent=True)
         if frame is None:
             cause = connection.exit_cause()
             self._kill_current()

@@ -240,16 +240,26 @@ def load_ledger(source: Path | None = None, *, further: Iterable[Path] = ()) -> 
     built_in = ledger_path()
     # Only the built-in ledger is cached: others are small or change often.
     use_cache = source is None and built_in.parent == catalogue_folder()
-    shared = (
-        cached_data([built_in, catalogue_folder() / LEDGER_SCHEMA_FILE], lambda: _parse_entries(read_yaml(built_in)))
-        if use_cache
-        else _parse_entries(read_yaml(source or built_in))
-    )
+    shared = _cached_entries(built_in) if use_cache else _parse_entries(read_yaml(source or built_in))
     entries = (*shared, *(entry for file in further for entry in _parse_entries(read_yaml(file))))
     for position, entry in enumerate(entries):
         if entry.id in {earlier.id for earlier in entries[:position]}:
             raise CatalogueError(f"{entry.location}: entry {entry.id}: duplicate id")
     return Ledger(entries, len(entries) - len(shared))
+
+
+def _cached_entries(path: Path) -> list[LedgerEntry]:
+    """Return the entries of the built-in ledger, cached on disk with their version specifiers as texts."""
+
+    def parse() -> list[tuple[LedgerEntry, dict[str, str]]]:
+        entries = _parse_entries(read_yaml(path))
+        return [(replace(e, versions={}), {name: str(text) for name, text in e.versions.items()}) for e in entries]
+
+    cached = cached_data([path, catalogue_folder() / LEDGER_SCHEMA_FILE], parse, (LedgerEntry,))
+    return [
+        replace(entry, versions={name: SpecifierSet(text) for name, text in texts.items()}) if texts else entry
+        for entry, texts in cached
+    ]
 
 
 def _parse_entries(document: YamlDocument) -> list[LedgerEntry]:

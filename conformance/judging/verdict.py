@@ -25,7 +25,8 @@ class ProgramOutcome:
 
     arrays: the returned arrays; message: the exception, the signal, the limit or the reason; flakiness: a description
     of the different outcomes if the case was run several times and they varied; slowness: a description of the runs if
-    one of them exceeded the time limit and the others did not vary.
+    one of them exceeded the time limit and the others did not vary; changed_state: floating-point state of the process
+    that the program has changed, for example "flush-to-zero".
     """
 
     kind: Outcome
@@ -34,6 +35,7 @@ class ProgramOutcome:
     seconds: float = 0.0
     flakiness: str = ""
     slowness: str = ""
+    changed_state: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,19 @@
 """One on-disk cache for values that take long to compute, with the digests that its keys are made of.
 
-All cache files are in the user's own folders, next to the source of the checkout or in the user's cache directory.
-A user who can write them can also change the source, so unpickling them adds no risk.
+A cache file contains data only (see data_format.py), and each value has a signature of the user (see signing.py). A
+value that is damaged or not signed by this user is computed again. A cache folder that is a link, belongs to another
+user or can be written by other users is not used.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import os
-import pickle
 import sqlite3
+import stat
 import sys
-import zlib
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,9 @@ from typing import Any, TypeVar
 import ml_dtypes
 import numpy as np
 
+from conformance.system.data_format import Classes, decode_object, encode_object
+from conformance.system.signing import OTHERS_CAN_WRITE, SIGNATURE_BYTES, is_own, signature
+
 SOURCE_ROOT = Path(__file__).parents[2]
 MAX_CACHE_FILE_BYTES = 256 << 20
 """Size of a cache file in bytes at which it gets no more entries."""
@@ -28,8 +32,6 @@ WRITE_BATCH_BYTES = 4 << 20
 """Bytes of new entries that are written in one batch."""
 CREATE_TABLE = "CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value BLOB)"
 """A table with row ids. Without them the lookup of a long value takes three times as long."""
-CHECKSUM_BYTES = 4
-"""Number of bytes of the CRC-32 checksum at the start of a stored value. SQLite has no checksums."""
 
 
 def cache_folder(name: str) -> Path:
@@ -87,23 +89,34 @@ class Cache:
         if value is None:
             with contextlib.suppress(sqlite3.Error):
                 value = self._read(key)
-        return unseal(value) if value else None
+        return self._unseal(key, value) if value else None
 
     def put(self, key: str, value: bytes) -> None:
         """Add or replace a value."""
-        self._unsaved[key] = seal(value)
+        self._unsaved[key] = signature(value, self._label(key)) + value
         self._unsaved_bytes += len(value)
         if self._unsaved_bytes > WRITE_BATCH_BYTES:
             self.save()
 
-    def get_object(self, key: str) -> Any:
-        """Return the object that `put_object` stored for a key, or None."""
+    def get_object(self, key: str, classes: Classes) -> Any:
+        """Return the object that `put_object` stored for a key, or None. classes: those that it may contain."""
         content = self.get(key)
-        return None if content is None else unpickle(content)
+        with contextlib.suppress(ValueError):  # a file of this user that another version of the suite has written
+            return None if content is None else decode_object(content, classes)
+        return None
 
-    def put_object(self, key: str, value: object) -> None:
-        """Add or replace an object, pickled. None cannot be stored."""
-        self.put(key, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+    def put_object(self, key: str, value: object, classes: Classes) -> None:
+        """Add or replace an object. None cannot be stored. Raises TypeError for a class that is not listed."""
+        self.put(key, encode_object(value, classes))
+
+    def _label(self, key: str) -> str:
+        return f"{self.path.parent.name}/{self.path.name}/{key}"
+
+    def _unseal(self, key: str, value: bytes) -> memoryview | None:
+        """Return the value behind the signature; None if the signature is not that of this user."""
+        content = memoryview(value)[SIGNATURE_BYTES:]
+        expected = signature(content, self._label(key))
+        return content if hmac.compare_digest(expected, value[:SIGNATURE_BYTES]) else None
 
     def save(self) -> None:
         """Write the new values to the file unless it is full."""
@@ -123,7 +136,7 @@ class Cache:
     def _read(self, key: str) -> bytes | None:
         if self._reader is None:
             # A missing file must not be created, and opening it would cost more than this check.
-            if not self.path.exists():
+            if not self.path.exists() or not self._is_safe():
                 return None
             self._reader = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)
         row = self._reader.execute("SELECT value FROM entries WHERE key = ?", (key,)).fetchone()
@@ -133,11 +146,21 @@ class Cache:
         """Write entries in one transaction, so that a crash leaves all or none of them. Raises sqlite3.Error."""
         if self.path.exists() and self.path.stat().st_size > MAX_CACHE_FILE_BYTES:
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.parent.parent.mkdir(parents=True, exist_ok=True)
+        self.path.parent.mkdir(mode=0o700, exist_ok=True)
+        if not self._is_safe():
+            return
         with contextlib.closing(sqlite3.connect(self.path)) as file, file:
             file.execute(CREATE_TABLE)
             file.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?)", entries.items())
         self._remove_old_files()
+
+    def _is_safe(self) -> bool:
+        """Whether the folder and the file belong to this user and are no links. Prints a line for another folder."""
+        problem = folder_problem(self.path.parent)
+        if problem:
+            warn_once(f"the cache {self.path.parent} is not used: {problem}")
+        return not problem and not self.path.is_symlink()
 
     def _remove_old_files(self) -> None:
         # The journal of another process must remain: without it, SQLite cannot undo an interrupted write.
@@ -151,22 +174,18 @@ class Cache:
             reader.close()
 
 
-def unpickle(content: bytes | memoryview) -> Any:
-    """Return the object in a pickle; None if unpickling fails, so that the caller computes the object again."""
-    with contextlib.suppress(Exception):  # unpickling can raise any exception, for example after a class was renamed
-        return pickle.loads(content)  # noqa: S301 - our own file, in the user's own folder
-    return None
+def folder_problem(folder: Path) -> str:
+    """Return why a folder must not contain a cache, "" if it may."""
+    status = folder.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        return "it is a symbolic link"
+    return "" if is_own(status, OTHERS_CAN_WRITE) else "another user owns it or can write into it"
 
 
-def seal(content: bytes) -> bytes:
-    """Return bytes with a checksum in front."""
-    return zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "big") + content
-
-
-def unseal(content: bytes) -> memoryview | None:
-    """Return the content behind the checksum; None if the checksum does not match."""
-    inner = memoryview(content)[CHECKSUM_BYTES:]
-    return inner if content[:CHECKSUM_BYTES] == zlib.crc32(inner).to_bytes(CHECKSUM_BYTES, "big") else None
+@cache
+def warn_once(message: str) -> None:
+    """Print a line to standard error, once per process."""
+    print(f"conformance: {message}", file=sys.stderr)
 
 
 CachedValue = TypeVar("CachedValue")
@@ -179,22 +198,23 @@ OBJECT_KEY = "object"
 """Key of the single object in a file."""
 
 
-def cached_catalogue(home: Path, load: Callable[[], CachedValue]) -> CachedValue:
+def cached_catalogue(home: Path, load: Callable[[], CachedValue], classes: Classes) -> CachedValue:
     """Return the cached catalogue of a folder; on a miss, call `load` and cache its result."""
-    return _cached_object("conformance-catalogue", MAX_CATALOGUE_FILES, sorted(home.rglob("*.*")), load)
+    files = Cache.of_version("conformance-catalogue", _content_key(sorted(home.rglob("*.*"))), MAX_CATALOGUE_FILES)
+    return _cached_object(files, load, classes)
 
 
-def cached_data(files: Iterable[Path], load: Callable[[], CachedValue]) -> CachedValue:
+def cached_data(files: Iterable[Path], load: Callable[[], CachedValue], classes: Classes) -> CachedValue:
     """Return the cached object made from these files; on a miss, call `load` and cache its result."""
-    return _cached_object("conformance-data", MAX_SMALL_FILES, files, load)
+    return _cached_object(Cache.of_version("conformance-data", _content_key(files), MAX_SMALL_FILES), load, classes)
 
 
-def _cached_object(name: str, max_files: int, files: Iterable[Path], load: Callable[[], CachedValue]) -> CachedValue:
-    with Cache.of_version(name, _content_key(files), max_files) as objects:
-        value: CachedValue | None = objects.get_object(OBJECT_KEY)
+def _cached_object(file: Cache, load: Callable[[], CachedValue], classes: Classes) -> CachedValue:
+    with file:
+        value: CachedValue | None = file.get_object(OBJECT_KEY, classes)
         if value is None:
             value = load()
-            objects.put_object(OBJECT_KEY, value)
+            file.put_object(OBJECT_KEY, value, classes)
     return value
 
 

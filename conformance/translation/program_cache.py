@@ -8,9 +8,11 @@ from conformance.adapters.api import ON_CPU, Backend, Lowering, Program, Surface
 from conformance.cases.case import Case
 from conformance.system.cache import OBJECT_KEY, Cache, source_digest
 from conformance.translation.lowering import translate
+from reports.results.vocabulary import How
 
 # With the dot, because the package of another backend may be `conformance_scipy`.
 OWN_PACKAGE = "conformance."
+CACHED_CLASSES = (Program, Unsupported, How)
 MAX_PROGRAM_FILES = 32
 """Maximum number of cached files: one for each backend, catalogue and version of the source."""
 
@@ -30,7 +32,7 @@ class ProgramCache:
         self.file: Cache | None = None
         if _is_built_in(backend):
             with Cache.of_version("conformance-programs", version, MAX_PROGRAM_FILES) as self.file:
-                self.cached_programs = self.file.get_object(OBJECT_KEY) or {}
+                self.cached_programs = self.file.get_object(OBJECT_KEY, CACHED_CLASSES) or {}
         # Many cases have the same program; sharing one object saves memory and disk space.
         self.unique_programs = {program: program for program in self.cached_programs.values()}
         self.new_programs = False
@@ -48,7 +50,7 @@ class ProgramCache:
         """Write the cache to disk if it has new programs."""
         if self.file and self.new_programs:
             with self.file:
-                self.file.put_object(OBJECT_KEY, self.cached_programs)
+                self.file.put_object(OBJECT_KEY, self.cached_programs, CACHED_CLASSES)
             self.new_programs = False
 
 

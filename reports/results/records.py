@@ -196,6 +196,7 @@ class ResultRecord(Record, frozen=True, kw_only=True, tag="result"):
     """The outcome of one case on one surface, and the verdict.
 
     place: only in a shard, the position of the result in the undivided run, as two numbers that sort all results.
+    changed_state: floating-point state of its process that the program has changed, for example "flush-to-zero".
     """
 
     case: str
@@ -216,6 +217,7 @@ class ResultRecord(Record, frozen=True, kw_only=True, tag="result"):
     message: str | None = None
     reason: str | None = None
     issue: str | None = nullable()
+    changed_state: tuple[str, ...] | None = None
     place: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from tests.support.mutated_documents import bytes_changed, changed, dumped, host
 
 X = np.arange(6, dtype=np.float32)
 READY = {"ready": True, "python": "3.11.7", "packages": {"numpy": "2.4.6"}, "cpu": ["avx2"], "arrays": []}
-REPLY = {"outcome": "returned", "message": "", "seconds": 0.1, "certain": False}
+REPLY = {"outcome": "returned", "message": "", "seconds": 0.1, "certain": False, "changed": [], "exit": ""}
 REPLIES = [
     {**REPLY, "arrays": [{"dtype": "float32", "shape": [1, 1, 6]}]},
     {**REPLY, "outcome": "crashed", "message": "MemoryError: no", "arrays": []},

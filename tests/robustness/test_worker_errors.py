@@ -45,6 +45,15 @@ TWO = [
     ("import warnings\nwarnings.simplefilter('error')", "__import__('warnings').filters[0]"),
     ("sys.setrecursionlimit(400)", "sys.getrecursionlimit()"),
     ("x[:] = 9", "x.tolist()"),
+    ("sys.path.append('/left')", "sys.path"),
+    ("import resource\nresource.setrlimit(7, (50, resource.getrlimit(7)[1]))", "__import__('resource').getrlimit(7)"),
+    ("signal.signal(signal.SIGTERM, signal.SIG_IGN)", "signal.getsignal(signal.SIGTERM)"),
+    ("signal.pthread_sigmask(signal.SIG_BLOCK, [10])", "signal.pthread_sigmask(signal.SIG_BLOCK, [])"),
+    ("import tempfile\ntempfile.tempdir = '/left'", "getattr(sys.modules.get('tempfile'), 'tempdir', None)"),
+    ("os.umask(0o123)", "[old := os.umask(0), os.umask(old)][0]"),
+    ("np.asarray = None", "np.asarray is None"),
+    ("import builtins\nbuiltins.sorted = None", "sorted is None"),
+    ("sys.setprofile(lambda *_: None)", "sys.getprofile() is None"),
 ]
 
 

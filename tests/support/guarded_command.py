@@ -62,7 +62,7 @@ def _stop(_signal, _frame):
     raise TimeoutError(f"no end after {SECONDS} seconds")
 
 
-def _read(_files, load):
+def _read(_files, load, _classes):
     return load()
 
 
@@ -70,8 +70,8 @@ def _read(_files, load):
 def bounded(folder):
     """Apply the limits to the block. Files may be written only in the folder.
 
-    The caches of the suite's own declarations and ledger are bypassed: their pickles are trusted, but unpickling is a
-    forbidden event. A module that the command imports first is not written as bytecode.
+    The caches of the suite's own declarations and ledger are bypassed, because their files are outside the folder. A
+    module that the command imports first is not written as bytecode.
     """
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)

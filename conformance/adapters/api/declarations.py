@@ -88,7 +88,7 @@ def load_declarations(backend: str, surfaces: Iterable[str], folder: Path) -> De
     # The cache is for files of this project; those of other packages may change at any time.
     if ADAPTERS not in folder.parents:
         return read_declarations(path, surfaces)
-    return cached_data([path, SCHEMA_FILE], lambda: read_declarations(path, surfaces))
+    return cached_data([path, SCHEMA_FILE], lambda: read_declarations(path, surfaces), (Declaration, Citation))
 
 
 def read_declarations(path: Path, surfaces: Iterable[str]) -> DeclarationsBySurface:

@@ -142,3 +142,31 @@ def test_cached_built_in_catalogue_equals_a_new_one():
     assert [(case.location, case.about, case.source, case.level, case.tags) for case in cached.cases] == [
         (case.location, case.about, case.source, case.level, case.tags) for case in new.cases
     ]
+
+
+def many_cases(folder, text, count=200):
+    return family(folder, *(text.format(n) for n in range(count)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id: a{}, x: {{values: arange, shape: [1, 1, 4]}}, windw: 2",
+        "id: a{}, x: {{values: arange, shape: [1, 1, 4]}}, window: 0",
+        "id: a, about: '{}', x: {{values: arange, shape: [1, 1, 4]}}, window: 2",
+    ],
+    ids=["unknown key", "invalid parameters", "duplicate id"],
+)
+def test_only_the_first_errors_of_a_file_are_listed(tmp_path, text):
+    path = many_cases(tmp_path, text)
+    _, errors = catalogues.load_with_errors([path])
+    assert len(errors) == catalogues.MAX_FILE_ERRORS + 1
+    assert errors[-1] == f"{path}: more errors; only the first 20 are listed"
+    assert [int(error.split(":")[1]) for error in errors[:-1]] == sorted(int(e.split(":")[1]) for e in errors[:-1])
+
+
+def test_all_errors_are_listed_up_to_the_limit(tmp_path):
+    text = "id: a{}, x: {{values: arange, shape: [1, 1, 4]}}, windw: 2"
+    _, errors = catalogues.load_with_errors([many_cases(tmp_path, text, catalogues.MAX_FILE_ERRORS)])
+    assert len(errors) == catalogues.MAX_FILE_ERRORS
+    assert all("windw" in error for error in errors)

@@ -16,6 +16,7 @@ from conformance.judging.expected import compute_expected
 from conformance.judging.ledger import Ledger
 from conformance.system import cache
 from conformance.system.cache import SOURCE_ROOT
+from conformance.system.data_format import decode_object
 from tests.support.fake_backends import backend, family, load
 
 X = "x: {values: mantissas, shape: [1, 2, 5], dtype: float32}"
@@ -135,14 +136,14 @@ def test_damaged_entry_is_computed_again(tmp_path, path, monkeypatch):
     assert len(computed) == 1
 
 
-def test_case_record_is_available_before_unpickling(tmp_path, monkeypatch):
+def test_case_record_is_available_before_decoding(tmp_path, monkeypatch):
     case = one(tmp_path, LP)
     with open_expectation_cache() as cached_expected:
         right = cached_expected(case)
     with open_expectation_cache() as cached_expected:
         found = cached_expected(case)
-    unpacked, loaded = [], cache.unpickle
-    monkeypatch.setattr(cache, "unpickle", lambda content: unpacked.append(loaded(content)) or unpacked[-1])
+    unpacked = []
+    monkeypatch.setattr(module, "decode_object", lambda *given: unpacked.append(decode_object(*given)) or unpacked[-1])
     assert found.record_line == right.record_line
     assert not unpacked
     assert found.digest == right.digest
@@ -151,11 +152,11 @@ def test_case_record_is_available_before_unpickling(tmp_path, monkeypatch):
         _ = found.nothing
 
 
-def test_entry_that_cannot_be_unpickled_is_computed_again(tmp_path, monkeypatch):
+def test_entry_of_another_version_is_computed_again(tmp_path, monkeypatch):
     case = one(tmp_path, LP)
     with open_expectation_cache() as cached_expected:
         right = cached_expected(case)
-    monkeypatch.setattr(cache, "unpickle", lambda _content: None)
+    monkeypatch.setattr(module, "CACHED_CLASSES", ())
     computed = counted(monkeypatch)
     with open_expectation_cache() as cached_expected:
         found = cached_expected(case)

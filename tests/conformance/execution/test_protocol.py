@@ -18,7 +18,7 @@ from reports.results import Outcome
 
 ARRAYS = [np.arange(6, dtype=np.float32).reshape(2, 3), np.array(7, dtype=np.int64), np.zeros((0, 2), dtype=bool)]
 START = {"ready": True, "python": "3.11.7", "packages": {"numpy": "2.4.6"}, "cpu": ["avx2"]}
-REPLY = {"outcome": "returned", "message": "", "seconds": 0.5, "certain": False}
+REPLY = {"outcome": "returned", "message": "", "seconds": 0.5, "certain": False, "changed": [], "exit": ""}
 
 
 @pytest.mark.parametrize("read", [read_frame, worker.read_frame])
@@ -62,6 +62,9 @@ def test_start_reply_with_a_wrong_field_is_invalid(change):
         {"seconds": 1},
         {"seconds": float("inf")},
         {"certain": 0},
+        {"changed": ["rounding mode", 0]},
+        {"changed": "rounding mode"},
+        {"exit": None},
     ],
 )
 def test_program_reply_with_a_wrong_field_is_invalid(change):

@@ -1,17 +1,24 @@
 """The on-disk caches: content decides about hits, damaged files are misses, and old files are removed."""
 
+import contextlib
 import os
+import pickle
 import sqlite3
+import stat
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from conformance.catalogue import loading
 from conformance.execution.expectation_cache import SOURCE_FILES
-from conformance.system import cache
+from conformance.system import cache, signing
 from conformance.system.cache import Cache
+from conformance.system.signing import SIGNATURE_BYTES
+
+ROOT = Path(__file__).parents[3]
 
 CASES = """\
 operator: max_pool
@@ -35,6 +42,10 @@ def load(home):
     return loading.load_catalogue([home])
 
 
+def cached(home, load_uncached):
+    return cache.cached_catalogue(home, load_uncached, loading.CACHED_CLASSES)
+
+
 def test_catalogue_is_loaded_once(home):
     calls = []
 
@@ -42,7 +53,10 @@ def test_catalogue_is_loaded_once(home):
         calls.append(1)
         return load(home)
 
-    first, second = cache.cached_catalogue(home, read), cache.cached_catalogue(home, read)
+    first, second = (
+        cache.cached_catalogue(home, read, loading.CACHED_CLASSES),
+        cache.cached_catalogue(home, read, loading.CACHED_CLASSES),
+    )
     assert len(calls) == 1
     assert second.digest == first.digest
     assert [case.canonical_text() for case in second.cases] == [case.canonical_text() for case in first.cases]
@@ -50,21 +64,21 @@ def test_catalogue_is_loaded_once(home):
 
 
 def test_changed_file_is_read_again(home):
-    cache.cached_catalogue(home, partial(load, home))
+    cached(home, partial(load, home))
     (home / "pooling" / "max_pool.yaml").write_text(CASES.format("b"), "utf-8")
-    assert [case.id for case in cache.cached_catalogue(home, partial(load, home)).cases] == ["max_pool/b"]
+    assert [case.id for case in cached(home, partial(load, home)).cases] == ["max_pool/b"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"x" * 40, "truncated", "changed"])
 def test_damaged_file_is_written_again(home, tmp_path, damage):
     calls = []
-    cache.cached_catalogue(home, partial(load, home))
+    cached(home, partial(load, home))
     (path,) = (tmp_path / "caches" / "conformance-catalogue").iterdir()
     content = path.read_bytes()
     damages = {"truncated": content[:-4096], "changed": content.replace(b"max_pool", b"min_pool")}
     path.write_bytes(damages.get(damage, damage))
     for _ in range(2):
-        found = cache.cached_catalogue(home, lambda: calls.append(1) or load(home))
+        found = cached(home, lambda: calls.append(1) or load(home))
         assert [case.id for case in found.cases] == ["max_pool/a"]
     assert len(calls) == 1
 
@@ -173,23 +187,128 @@ def test_full_batch_is_written_at_once(tmp_path, monkeypatch):
 def test_values_are_available_before_they_are_written(tmp_path):
     with Cache(tmp_path / "values.sqlite", 1) as values:
         values.put("key", b"1")
-        values.put_object("object", [1])
+        values.put_object("object", [1], ())
         assert bytes(values.get("key")) == b"1"
-        assert values.get_object("object") == [1]
+        assert values.get_object("object", ()) == [1]
         assert not values.path.exists()
 
 
-def test_object_that_cannot_be_unpickled_is_missing(tmp_path):
-    store(tmp_path / "values.sqlite", b"no pickle")
+def test_value_that_is_not_an_object_is_missing(tmp_path):
+    store(tmp_path / "values.sqlite", b"no object")
     with Cache(tmp_path / "values.sqlite", 1) as values:
-        assert values.get_object("key") is None
+        assert values.get_object("key", ()) is None
+
+
+def changed_value(path, change):
+    """Change the stored bytes of the only value."""
+    with contextlib.closing(sqlite3.connect(path)) as file, file:
+        (value,) = file.execute("SELECT value FROM entries").fetchone()
+        file.execute("UPDATE entries SET value = ?", (change(value),))
 
 
 @pytest.mark.parametrize("length", [0, 3, 20, -1])
-def test_truncated_value_is_missing(length):
-    sealed = cache.seal(b"a value of some length")
-    assert bytes(cache.unseal(sealed)) == b"a value of some length"
-    assert cache.unseal(sealed[:length]) is None
+def test_truncated_value_is_missing(tmp_path, length):
+    path = tmp_path / "values.sqlite"
+    store(path, b"a value of some length")
+    changed_value(path, lambda value: value[:length])
+    assert stored(path) is None
+
+
+def test_value_that_another_user_has_signed_is_missing(tmp_path, monkeypatch):
+    path = tmp_path / "values.sqlite"
+    with monkeypatch.context() as other:
+        other.setattr(signing, "user_key", lambda: b"another key")
+        store(path, b"1")
+        assert stored(path) == b"1"
+    assert stored(path) is None
+
+
+def test_value_is_valid_only_for_its_key_and_its_file(tmp_path):
+    first, second = tmp_path / "first.sqlite", tmp_path / "second.sqlite"
+    store(first, b"1", max_files=2)
+    store(second, b"2", max_files=2)
+    for path, key in ((first, "other"), (second, "key")):
+        with contextlib.closing(sqlite3.connect(first)) as file:
+            (value,) = file.execute("SELECT value FROM entries").fetchone()
+        with contextlib.closing(sqlite3.connect(path)) as file, file:
+            file.execute("INSERT OR REPLACE INTO entries VALUES (?, ?)", (key, value))
+        assert stored(path, key) is None
+
+
+def test_folder_is_created_for_this_user_alone(tmp_path):
+    store(tmp_path / "folder" / "values.sqlite", b"1")
+    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+def test_folder_that_others_can_write_is_not_used(tmp_path, capsys, mode):
+    path = tmp_path / "folder" / "values.sqlite"
+    store(path, b"1")
+    path.parent.chmod(mode)
+    assert stored(path) is None
+    store(path, b"2", key="other")
+    path.parent.chmod(0o755)
+    assert (stored(path), stored(path, "other")) == (b"1", None)
+    message = f"conformance: the cache {path.parent} is not used: another user owns it or can write into it\n"
+    assert capsys.readouterr().err == message
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
+def test_folder_of_another_user_is_not_used(tmp_path):
+    path = tmp_path / "folder" / "values.sqlite"
+    store(path, b"1")
+    os.chown(path.parent, 12345, -1)
+    assert stored(path) is None
+
+
+@pytest.mark.parametrize("linked", ["folder", "file"])
+def test_links_are_not_followed(tmp_path, linked):
+    target, path = tmp_path / "target" / "values.sqlite", tmp_path / "folder" / "values.sqlite"
+    store(target, b"1")
+    if linked == "folder":
+        path.parent.symlink_to(target.parent)
+    else:
+        path.parent.mkdir(mode=0o700)
+        path.symlink_to(target)
+    content = target.read_bytes()
+    assert stored(path) is None
+    store(path, b"2")
+    assert target.read_bytes() == content
+
+
+def test_replaced_files_run_no_code(tmp_path):
+    """Start the command with caches whose values are pickles that write a file, and with changed programs."""
+    home, note = tmp_path / "home", tmp_path / "note"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(home), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    script = f"""
+from conformance.system import cache
+cache.cache_folder = lambda name: cache.Path({str(home)!r}) / name
+from conformance.cli import main
+main(["run", "--backend", "numpy", "--case", "max_pool/book-*", "--quiet", "--out", {str(tmp_path / "out")!r}])
+"""
+    command = [sys.executable, "-c", script]
+    first = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=tmp_path)
+    files = sorted(home.rglob("*.sqlite"))
+    assert {path.parent.name for path in files} >= {"conformance-catalogue", "conformance-expected"}
+    attack = pickle.dumps(_Attack(note))
+    pickle.loads(attack)  # noqa: S301 - shows that the attack works where a pickle is read
+    note.unlink()
+    for path in files:
+        with contextlib.closing(sqlite3.connect(path)) as file, file:
+            for row, value in file.execute("SELECT rowid, value FROM entries").fetchall():
+                changed = value[:SIGNATURE_BYTES] + attack if row % 2 else value.replace(b"np.max", b"1 / 0;")
+                file.execute("UPDATE entries SET value = ? WHERE rowid = ?", (changed, row))
+    again = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert again.stdout == first.stdout
+    assert not note.exists()
+
+
+class _Attack:
+    def __init__(self, note):
+        self.note = note
+
+    def __reduce__(self):
+        return Path.write_text, (self.note, "code ran")
 
 
 def test_only_the_newest_files_remain(tmp_path):

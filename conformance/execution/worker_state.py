@@ -1,0 +1,348 @@
+"""State of a worker process that a program can change, and its restoration after each program.
+
+The file needs Python 3.8, the standard library and NumPy, and imports no other file of the project: worker.py loads it
+in the interpreter that has the framework installed.
+
+Most state is restored without a report. Changed floating-point state is restored and reported, because it changes the
+numbers of later computations in the same process. If something cannot be restored, or if a thread of the program is
+still running, the worker exits after its reply and the suite starts a new one.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # a tenth of the time of `signal`, which converts to enums
+import _thread
+import builtins
+import contextlib
+import ctypes
+import io
+import json
+import locale
+import os
+import random
+import resource
+import signal
+import sys
+import threading
+import time
+import warnings
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:  # Python 3.8 cannot evaluate these annotations
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+# Views of the memory of the two shared generators. Their getstate methods take fifty times as long as a comparison.
+MERSENNE_OF_NUMPY = (ctypes.c_char * 2500).from_address(np.random.mtrand._rand._bit_generator.ctypes.state_address)
+MERSENNE_OF_PYTHON = (ctypes.c_char * random._inst.__sizeof__()).from_address(id(random._inst))
+OBJECT_HEADER_BYTES = object.__basicsize__
+"""Size of the object header. It contains the reference count, which changes without a change of the state."""
+ERRORS_DESCRIPTOR = 200
+"""Duplicate descriptor of standard error. Its high number protects it from programs that close descriptors."""
+FLOATING_POINT_ENVIRONMENT_BYTES = 256
+"""Size of a buffer for the C type fenv_t, which has 32 bytes on x86-64 and 8 bytes on 64-bit ARM."""
+HALF_ULP, MIN_NORMAL, MIN_SUBNORMAL, SCALE, ONE, HALF = 2.0**-54, sys.float_info.min, 5e-324, 2.0**60, 1.0, 0.5
+"""Operands of the computations that show the floating-point state. Python evaluates constants at compile time."""
+LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE)
+"""Resource limits that can make a later program fail."""
+HANDLED_SIGNALS = (
+    signal.SIGABRT,
+    signal.SIGALRM,
+    signal.SIGCHLD,
+    signal.SIGFPE,
+    signal.SIGINT,
+    signal.SIGPIPE,
+    signal.SIGSEGV,
+    signal.SIGTERM,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+)
+TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+THREAD_EXIT_SECONDS = 0.05
+"""Seconds that a new thread gets to end after the program has returned."""
+FUNCTIONS: Sequence[tuple[Any, tuple[str, ...]]] = (
+    (builtins, tuple(name for name in vars(builtins) if name.islower())),
+    (json, ("dumps", "loads")),
+    (os, ("_exit", "close", "dup2", "getpid", "open", "readv", "write")),
+    (time, ("perf_counter", "sleep")),
+    (
+        np,
+        (
+            *(
+                "array",
+                "asarray",
+                "ascontiguousarray",
+                "frombuffer",
+                "ndarray",
+                "dtype",
+                "errstate",
+                "geterr",
+                "seterr",
+            ),
+            *("arange", "concatenate", "empty", "expand_dims", "full", "moveaxis", "ones", "pad", "prod", "reshape"),
+            *("squeeze", "stack", "transpose", "zeros", "abs", "max", "maximum", "mean", "min", "sum", "where", "inf"),
+        ),
+    ),
+)
+"""Functions that the worker and the programs of the suite call, by module."""
+
+
+class StateItem(NamedTuple):
+    """A part of the process state: its name, and functions that read it and write it back."""
+
+    name: str
+    read: Callable[[], Any]
+    write: Callable[[Any], Any]
+
+
+def seed_generators(_state: Any = None) -> None:
+    """Seed the shared generators of NumPy and Python with 0."""
+    np.random.seed(0)
+    random.seed(0)
+
+
+def generator_memory() -> Any:
+    """Return the memory of the shared generators, to detect changes of their state."""
+    return MERSENNE_OF_NUMPY.raw, MERSENNE_OF_PYTHON.raw[OBJECT_HEADER_BYTES:]
+
+
+def is_original_descriptor(descriptor: int) -> bool:
+    """Whether a descriptor is open and was set by set_streams. Descriptors that Python opens are not inheritable."""
+    try:
+        return os.get_inheritable(descriptor)
+    except OSError:
+        return False
+
+
+def stream_state() -> Any:
+    """Return names, closed flags and descriptors of the standard streams, to detect changes."""
+    texts = [(getattr(stream, "name", None), getattr(stream, "closed", True)) for stream in (sys.stdout, sys.stderr)]
+    return texts, is_original_descriptor(0), is_original_descriptor(1), is_original_descriptor(2)
+
+
+def set_streams(_state: Any) -> None:
+    """Reopen the standard streams: an empty input, and both outputs on standard error."""
+    empty = os.open(os.devnull, os.O_RDONLY)
+    for source, descriptor in ((empty, 0), (ERRORS_DESCRIPTOR, 1), (ERRORS_DESCRIPTOR, 2)):
+        # os.open reuses the number of a closed standard stream. os.dup2 to the same number changes nothing, not even
+        # the flag by which is_original_descriptor recognizes the stream.
+        if source == descriptor:
+            os.set_inheritable(descriptor, True)
+        os.dup2(source, descriptor)
+    if empty > 2:  # otherwise os.open reused the number of a closed standard stream  # noqa: PLR2004
+        os.close(empty)
+    # A program may close sys.stdout, which must not close the descriptor. Messages of frameworks may contain any text.
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(io.FileIO(descriptor, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
+        for descriptor in (1, 2)
+    )
+
+
+def working_directory() -> str:
+    """Return the working directory, "" if it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def environment_copy() -> Any:
+    """Return a copy of the encoded environment. A decoded copy takes a hundred times as long."""
+    return vars(os.environ)["_data"].copy()
+
+
+def set_environment(variables: Any) -> None:
+    """Replace the environment variables with an encoded copy of them."""
+    os.environ.clear()
+    os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in variables.items()})
+
+
+def set_filters(filters: Any) -> None:
+    """Replace the warning filters."""
+    warnings.resetwarnings()  # also invalidates the cached decisions of the previous filters
+    vars(warnings)["filters"][:] = filters
+
+
+def set_limits(limits: Any) -> None:
+    """Set the resource limits in LIMITS."""
+    for number, limit in zip(LIMITS, limits):  # noqa: B905 - Python 3.8 has no `strict`
+        if resource.getrlimit(number) != limit:
+            resource.setrlimit(number, limit)
+
+
+def set_handlers(handlers: Any) -> None:
+    """Set the signal handlers in HANDLED_SIGNALS. None is a handler that Python did not install."""
+    for number, handler in zip(HANDLED_SIGNALS, handlers):  # noqa: B905 - Python 3.8 has no `strict`
+        if _signal.getsignal(number) != handler and handler is not None:
+            _signal.signal(number, handler)
+
+
+def temporary_folder() -> Any:
+    """Return the folder that the program set as `tempfile.tempdir`, None if tempfile is not imported."""
+    return getattr(sys.modules.get("tempfile"), "tempdir", None)
+
+
+def set_temporary_folder(folder: Any) -> None:
+    """Set `tempfile.tempdir`. With None, tempfile finds the folder again when it needs it."""
+    if "tempfile" in sys.modules:
+        sys.modules["tempfile"].tempdir = folder  # type: ignore[attr-defined]
+
+
+def file_mode_mask() -> int:
+    """Return the file mode creation mask, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+FUNCTION_READERS = [(vars(module), itemgetter(*names)) for module, names in FUNCTIONS]
+
+
+def set_functions(functions: Any) -> None:
+    """Set the functions in FUNCTIONS."""
+    for (module, names), values in zip(FUNCTIONS, functions):  # noqa: B905 - Python 3.8 has no `strict`
+        vars(module).update(zip(names, values))  # noqa: B905 - Python 3.8 has no `strict`
+
+
+def set_tracers(tracers: Any) -> None:
+    """Set the trace and the profile function of this thread."""
+    sys.settrace(tracers[0])
+    sys.setprofile(tracers[1])
+
+
+PROCESS_STATE: Sequence[StateItem] = (
+    StateItem("generators", generator_memory, seed_generators),
+    StateItem("functions", lambda: [read(names) for names, read in FUNCTION_READERS], set_functions),
+    StateItem("trace functions", lambda: (sys.gettrace(), sys.getprofile()), set_tracers),
+    StateItem("standard streams", stream_state, set_streams),
+    StateItem("working directory", working_directory, os.chdir),
+    StateItem("environment", environment_copy, set_environment),
+    StateItem("errors of NumPy", np.geterr, lambda previous: np.seterr(**previous)),
+    StateItem("warning filters", lambda: list(warnings.filters), set_filters),
+    StateItem("recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
+    StateItem("module search path", lambda: list(sys.path), lambda path: sys.path.__setitem__(slice(None), path)),
+    StateItem("resource limits", lambda: [resource.getrlimit(number) for number in LIMITS], set_limits),
+    StateItem("signal handlers", lambda: [_signal.getsignal(number) for number in HANDLED_SIGNALS], set_handlers),
+    StateItem(
+        "blocked signals",
+        lambda: _signal.pthread_sigmask(_signal.SIG_BLOCK, ()),
+        lambda mask: _signal.pthread_sigmask(_signal.SIG_SETMASK, mask),
+    ),
+    StateItem(
+        "priority",
+        lambda: os.getpriority(os.PRIO_PROCESS, 0),
+        lambda priority: os.setpriority(os.PRIO_PROCESS, 0, priority),
+    ),
+    StateItem("temporary folder", temporary_folder, set_temporary_folder),
+    StateItem("file mode mask", file_mode_mask, os.umask),
+    StateItem(
+        "locale",
+        lambda: locale.setlocale(locale.LC_ALL),
+        lambda name: locale.setlocale(locale.LC_ALL, name),
+    ),
+)
+"""State that is restored after each program."""
+if hasattr(os, "sched_getaffinity"):  # Linux
+    PROCESS_STATE = (
+        *PROCESS_STATE,
+        StateItem("processors", lambda: os.sched_getaffinity(0), lambda cores: os.sched_setaffinity(0, cores)),
+    )
+
+
+class FloatingPointState:
+    """Rounding mode and treatment of subnormal numbers, in the control registers of this thread."""
+
+    NAMES = ("rounding mode", "rounding mode", "rounding mode", "rounding mode", "flush-to-zero", "denormals-are-zero")
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL(None)
+        self._saved = ctypes.create_string_buffer(FLOATING_POINT_ENVIRONMENT_BYTES)
+        # The registers themselves also contain flags of past exceptions, which change all the time.
+        self._get_rounding = getattr(self._library, "fegetround", int)
+        self._initial = self._computed()
+        if hasattr(self._library, "fegetenv"):
+            self._library.fegetenv(self._saved)
+
+    def _computed(self) -> tuple[float, ...]:
+        """Return results that depend on the state: the sums on the rounding mode, the products on the flags."""
+        # fegetround reads the x87 unit on x86, which computes long double; Python's floats are computed by SSE.
+        sums = (ONE + HALF_ULP, ONE - HALF_ULP * HALF, -ONE - HALF_ULP)
+        return (self._get_rounding(), *sums, MIN_NORMAL * HALF, MIN_SUBNORMAL * SCALE)
+
+    def restore(self) -> tuple[list[str], bool]:
+        """Return the names of what has changed, and whether it could be restored."""
+        computed = self._computed()
+        if computed == self._initial:
+            return [], True
+        pairs = zip(self.NAMES, computed, self._initial)  # noqa: B905 - Python 3.8 has no `strict`
+        changed = dict.fromkeys(name for name, now, before in pairs if now != before)
+        if hasattr(self._library, "fesetenv"):
+            self._library.fesetenv(self._saved)
+        return list(changed), self._computed() == self._initial
+
+
+class RunningThreads:
+    """The threads that Python has started. Idle threads of an executor are no danger to later programs."""
+
+    def __init__(self) -> None:
+        self._remember()
+
+    def _remember(self) -> None:
+        # Threads of the module _thread are counted, but have no object.
+        self._count, self._objects = _thread._count(), set(vars(threading)["_active"])
+        self._frames = set(sys._current_frames())
+
+    def new_thread(self) -> str:
+        """Return the name of a new thread that does not end soon and is not idle, "" if there is none."""
+        if _thread._count() == self._count and vars(threading)["_active"].keys() == self._objects:
+            return ""
+        deadline = time.monotonic() + THREAD_EXIT_SECONDS
+        while busy := self._busy_thread():
+            if time.monotonic() > deadline:
+                return busy
+            time.sleep(THREAD_EXIT_SECONDS / 10)
+        self._remember()
+        return ""
+
+    def _busy_thread(self) -> str:
+        # An idle thread of an executor waits in this function for its next task.
+        executor = sys.modules.get("concurrent.futures.thread")
+        waiting = getattr(getattr(executor, "_worker", None), "__code__", None)
+        frames = sys._current_frames().items()
+        idle = {ident for ident, frame in frames if ident not in self._frames and frame.f_code is waiting}
+        names = {t.ident: t.name for t in threading.enumerate() if t.ident not in self._objects | idle}
+        unnamed = "without a name" if _thread._count() - self._count > len(idle) else ""
+        return next(iter(names.values()), unnamed)
+
+
+class ProcessState:
+    """The state of the process before a program."""
+
+    def __init__(self) -> None:
+        self._floating_point = FloatingPointState()
+        self._threads = RunningThreads()
+        self._initial = [item.read() for item in PROCESS_STATE]
+
+    def restore(self) -> tuple[list[str], str]:
+        """Restore the state after a program. Only changed state is written, for speed.
+
+        Return the names of changed floating-point state, and why the process must not run another program ("": it
+        may).
+        """
+        changed, restored = self._floating_point.restore()
+        problems = [] if restored else list(changed)
+        for item, initial in zip(PROCESS_STATE, self._initial):  # noqa: B905 - Python 3.8 has no `strict`
+            if item.read() != initial:
+                with contextlib.suppress(OSError, ValueError):
+                    item.write(initial)
+                if item.read() != initial:
+                    problems.append(item.name)
+        # A timer of the program would kill the worker during a later program.
+        for timer in TIMERS:
+            _signal.setitimer(timer, 0)
+        if thread := self._threads.new_thread():
+            return changed, f"thread {thread!r} is still running"
+        return changed, f"could not restore: {', '.join(problems)}" if problems else ""

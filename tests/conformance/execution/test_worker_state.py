@@ -1,0 +1,63 @@
+"""State of a worker process: what is restored in the process, what is reported, and when the process is replaced."""
+
+import pytest
+
+from conformance.execution.job import Job
+from tests.support.fake_backends import program
+from tests.support.started_workers import X, outcomes, started
+
+PROCESS = "\nx = np.full((1, 1, 1), os.getpid())"
+EXECUTOR = "import concurrent.futures\nnp.executor = concurrent.futures.ThreadPoolExecutor(1)\n"
+ROUND_UP = "import ctypes\nctypes.CDLL('libm.so.6').fesetround(0x800)"
+ROUNDED = "x = np.full((1, 1, 1), np.float64(1) + np.float64(2.0**-60))"
+REPLACED = {
+    "a running thread": "import threading\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
+    "a thread without an object": "import _thread\n_thread.start_new_thread(time.sleep, (60,))\ntime.sleep(0.05)",
+    "a busy executor": EXECUTOR + "np.executor.submit(time.sleep, 60)",
+    "a hard limit": "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (50, 50))",
+}
+REUSED = {
+    "an idle executor": EXECUTOR + "np.executor.submit(abs, 1).result()",
+    "a thread that has ended": "import threading\nt = threading.Thread(target=abs, args=(1,))\nt.start()\nt.join()",
+    "a thread that ends soon": "import threading\nthreading.Thread(target=time.sleep, args=(0.01,)).start()",
+    "a soft limit": "import resource\nresource.setrlimit(7, (50, resource.getrlimit(7)[1]))",
+}
+
+
+def process_ids(body):
+    """Return the process id of the worker in a case with this body and in the next case."""
+    return [int(outcome.arrays[0].item()) for outcome in outcomes(body + PROCESS, PROCESS)]
+
+
+@pytest.mark.parametrize("body", REPLACED.values(), ids=REPLACED)
+def test_worker_that_cannot_be_restored_is_replaced(body):
+    first, second = process_ids(body)
+    assert first != second
+
+
+@pytest.mark.parametrize("body", REUSED.values(), ids=REUSED)
+def test_worker_that_can_be_restored_runs_the_next_case(body):
+    first, second = process_ids(body)
+    assert first == second
+
+
+def test_changed_rounding_mode_is_reported_and_restored():
+    first, second = outcomes(f"{ROUND_UP}\n{ROUNDED}", ROUNDED)
+    assert (first.changed_state, second.changed_state) == (("rounding mode",), ())
+    assert first.arrays[0].item() > 1
+    assert second.arrays[0].item() == 1
+
+
+def test_state_of_the_setup_is_not_a_change():
+    (found,) = outcomes(ROUNDED, setup=f"import os\nimport numpy as np\n{ROUND_UP}\n")
+    assert found.changed_state == ()
+    assert found.arrays[0].item() > 1
+
+
+def test_worker_replaced_after_a_reply_costs_no_case():
+    bodies = [REPLACED["a running thread"] + PROCESS, PROCESS] * 3
+    with started() as worker:
+        found = list(worker.outcomes([Job(program(body), [X]) for body in bodies]))
+    assert [outcome.kind for outcome in found] == ["returned"] * 6
+    assert {outcome.flakiness for outcome in found} == {""}
+    assert len({outcome.arrays[0].item() for outcome in found}) == 4

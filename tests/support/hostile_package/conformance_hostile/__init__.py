@@ -1,0 +1,33 @@
+"""Adapter of the backend `hostile`: a correct maximum for windows of one element, followed by an attack.
+
+The stride selects the attack: stride 1 has none, stride 2 the first one of ATTACKS. The inputs have one output element
+for every stride, so that the maximum is the first element.
+"""
+
+from conformance.adapters.api import ALL_DTYPES, Code, Step, Surface
+
+from .attacks import ATTACKS
+
+PACKAGES = ("numpy",)
+SETUP = "import ctypes\nimport os\nimport signal\nimport sys\nimport threading\nimport time\n\nimport numpy as np\n"
+RESET = ""
+FIRST_STRIDE = 2
+"""Stride of the first attack."""
+SENSITIVE = (
+    "tiny = np.float32(1e-30)",
+    "x = np.where(x > 1, (x + tiny) - tiny, x * np.float32(1))",
+    "x = np.where(x > 1, -((tiny - x) - tiny), x)",
+)
+"""Lines that change x if an earlier program has left another rounding mode, flush-to-zero or denormals-are-zero."""
+
+
+def _maximum(step: Step) -> Code:
+    """Return the correct result, and after it the attack that the stride selects."""
+    strides = ", ".join(f"::{stride}" for stride in step.stride)
+    right = f"x = x[:, :, {strides}]"
+    if step.stride[0] < FIRST_STRIDE:
+        return (right, *SENSITIVE)
+    return (right, *list(ATTACKS.values())[step.stride[0] - FIRST_STRIDE].lines)
+
+
+SURFACES = (Surface("hostile.pool", {"max_pool": _maximum}, dtypes={"": ALL_DTYPES}, validates=False),)

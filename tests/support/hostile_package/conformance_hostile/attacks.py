@@ -1,0 +1,137 @@
+"""Programs that damage their process: what each does, and the statuses that its own case may have."""
+
+from typing import NamedTuple
+
+PASS, FAIL, CRASHED, TIMED_OUT, FLAKY = (
+    frozenset({status}) for status in ("pass", "fail", "crashed", "timed_out", "flaky")
+)
+FRAME = """\
+import json, struct
+head = json.dumps({"request": "0" * 16, "outcome": "returned", "message": "", "seconds": 0.5, "certain": False,
+                   "changed": [], "exit": "", "arrays": [{"dtype": "float32", "shape": [1, 1, 1]}]}).encode()
+frame = struct.pack(">QQ", len(head), 4) + head + bytes(4)"""
+CONTROL_REGISTER = """\
+library = ctypes.CDLL("libm.so.6")
+saved = (ctypes.c_uint32 * 64)()
+library.fegetenv(saved)
+saved[7] |= {bits}
+library.fesetenv(saved)"""
+MAIN_THREAD = "threading.main_thread().ident"
+RAISE_IN_MAIN = (
+    f"ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong({MAIN_THREAD}), ctypes.py_object(ValueError))"
+)
+SLEEPER = 'import subprocess\nsubprocess.Popen(["sleep", "100"]{further})'
+
+
+class Attack(NamedTuple):
+    """A program part after the correct result `x`, the statuses of its case, and the state that is reported."""
+
+    text: str
+    statuses: frozenset[str] = PASS
+    changed: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of the program."""
+        return tuple(self.text.splitlines())
+
+
+ATTACKS = {
+    # Processes that answer too
+    "fork-and-both-return": Attack("os.fork()"),
+    "forked-child-raises": Attack("if os.fork() == 0:\n    raise ValueError('in the child')"),
+    "forked-child-exits": Attack("if os.fork() == 0:\n    sys.exit(0)"),
+    "forked-child-fails-in-the-program": Attack("if os.fork() == 0:\n    undefined_name"),
+    "forked-by-the-c-library": Attack("ctypes.CDLL(None).fork()"),
+    "daemon-returns": Attack("if os.fork() == 0:\n    os.setsid()\n    os.fork()\n    time.sleep(0.1)"),
+    "forked-child-returns-late": Attack("if os.fork() == 0:\n    time.sleep(0.2)"),
+    "three-forks": Attack("os.fork()\nos.fork()\nos.fork()"),
+    # Writing into the protocol
+    "frame-on-every-descriptor": Attack(
+        f"{FRAME}\nfor descriptor in range(256):\n    try:\n        os.write(descriptor, frame)\n"
+        "    except OSError:\n        pass"
+    ),
+    "frame-on-the-supervisor": Attack(
+        f'{FRAME}\nos.write(os.open(f"/proc/{{os.getppid()}}/fd/1", os.O_WRONLY), frame)', CRASHED
+    ),
+    "garbage-on-the-supervisor": Attack(
+        'os.write(os.open(f"/proc/{os.getppid()}/fd/1", os.O_WRONLY), bytes(16))', CRASHED
+    ),
+    "late-frame-of-a-child": Attack(
+        f"supervisor = os.getppid()\n{FRAME}\nif os.fork() == 0:\n    time.sleep(0.05)\n"
+        '    os.write(os.open(f"/proc/{supervisor}/fd/1", os.O_WRONLY), frame)\n    os._exit(0)'
+    ),
+    "closes-every-descriptor": Attack("os.closerange(0, 1000)"),
+    "closes-all-but-the-standard-streams": Attack("os.closerange(3, 1000)"),
+    "closes-the-errors": Attack("os.close(2)\nos.close(200)"),
+    "opens-every-descriptor": Attack(
+        "try:\n    while True:\n        os.open('/dev/null', 0)\nexcept OSError:\n    pass", CRASHED
+    ),
+    "floods-the-output": Attack("sys.stdout.write('o' * 3_000_000)\nsys.stderr.write('e' * 3_000_000)"),
+    # Floating-point state
+    "rounds-up": Attack('ctypes.CDLL("libm.so.6").fesetround(0x800)', changed=("rounding mode",)),
+    "rounds-down": Attack('ctypes.CDLL("libm.so.6").fesetround(0x400)', changed=("rounding mode",)),
+    "rounds-to-zero": Attack('ctypes.CDLL("libm.so.6").fesetround(0xC00)', changed=("rounding mode",)),
+    "flushes-to-zero": Attack(CONTROL_REGISTER.format(bits="0x8000"), changed=("flush-to-zero",)),
+    "subnormals-are-zero": Attack(CONTROL_REGISTER.format(bits="0x40"), changed=("denormals-are-zero",)),
+    "errors-of-numpy": Attack("np.seterr(all='raise')"),
+    # State of the process
+    "no-more-files": Attack("import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (20, 4096))"),
+    "no-more-files-for-ever": Attack("import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))"),
+    "no-writes": Attack("import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))"),
+    "no-imports": Attack("sys.path[:] = []"),
+    "ignores-terminations": Attack("signal.signal(signal.SIGTERM, signal.SIG_IGN)"),
+    "replaces-the-child-handler": Attack("signal.signal(signal.SIGCHLD, signal.SIG_IGN)"),
+    "blocks-signals": Attack("signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())"),
+    "lowest-priority": Attack("os.nice(10)"),
+    "one-processor": Attack("os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"),
+    "no-temporary-folder": Attack("import tempfile\ntempfile.tempdir = '/does/not/exist'"),
+    "changes-the-folder": Attack("os.chdir('/')"),
+    "empties-the-environment": Attack("os.environ.clear()"),
+    "file-mode-mask": Attack("os.umask(0o777)"),
+    "seeds-the-generators": Attack("np.random.seed(3)"),
+    "turns-warnings-into-errors": Attack("import warnings\nwarnings.simplefilter('error')"),
+    "changes-the-locale": Attack("import locale\nlocale.setlocale(locale.LC_ALL, 'C')"),
+    "recursion-limit": Attack("sys.setrecursionlimit(200)"),
+    # Patched functions
+    "patches-numpy": Attack("np.frombuffer = np.asarray = np.zeros = None"),
+    "patches-builtins": Attack("import builtins\nbuiltins.len = builtins.open = builtins.isinstance = None", FAIL),
+    "patches-json": Attack("import json\njson.dumps = lambda *_: '{}'"),
+    "patches-os": Attack("os.write = os.getpid = os.open = lambda *_: 0", CRASHED),
+    "traces": Attack("def trace(*_):\n    raise KeyError('traced')\nsys.settrace(trace)", FAIL),
+    "profiles": Attack(
+        "def profile(frame, event, _):\n    if event == 'call':\n        raise KeyError('profiled')\n"
+        "sys.setprofile(profile)",
+        FAIL,
+    ),
+    # Threads, and exceptions that arrive later
+    "leaves-a-thread": Attack("threading.Thread(target=time.sleep, args=(100,), daemon=True).start()"),
+    "thread-raises-later": Attack("threading.Timer(0.1, lambda: 1 // 0).start()"),
+    "thread-aborts-later": Attack("threading.Timer(0.2, os.abort).start()"),
+    "thread-raises-in-the-main-thread": Attack(f"threading.Timer(0.2, lambda: {RAISE_IN_MAIN}).start()"),
+    "exception-is-pending": Attack(RAISE_IN_MAIN, FAIL | CRASHED),
+    "thread-of-the-interpreter": Attack("import _thread\n_thread.start_new_thread(time.sleep, (100,))"),
+    "alarm": Attack("signal.setitimer(signal.ITIMER_REAL, 0.1)"),
+    "processor-timers": Attack(
+        "signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)\nsignal.setitimer(signal.ITIMER_PROF, 0.01)"
+    ),
+    "leaves-a-child": Attack(SLEEPER.format(further="")),
+    "leaves-a-child-in-another-session": Attack(SLEEPER.format(further=", start_new_session=True, env={}")),
+    # Ends
+    "aborts": Attack("os.abort()", CRASHED),
+    "exits": Attack("os._exit(0)", CRASHED),
+    "raises-system-exit": Attack("sys.exit(3)", CRASHED),
+    "becomes-another-program": Attack("os.execv('/bin/true', ['true'])", CRASHED),
+    "kills-the-supervisor": Attack("os.kill(os.getppid(), 9)\ntime.sleep(60)", CRASHED),
+    "kills-its-group": Attack("os.killpg(0, 9)", CRASHED),
+    "overflows-the-stack": Attack(
+        "sys.setrecursionlimit(10**9)\ndef deeper(n):\n    return [deeper(n + 1)]\ndeeper(0)",
+        CRASHED | TIMED_OUT | FLAKY,
+    ),
+    "stops-itself": Attack("os.kill(os.getpid(), signal.SIGSTOP)", TIMED_OUT),
+    "hangs-with-the-interpreter-lock": Attack("ctypes.PyDLL(None).sleep(60)", TIMED_OUT),
+    "exhausts-the-memory": Attack(
+        "eaten = []\nwhile True:\n    eaten.append(np.ones(500_000))", CRASHED | TIMED_OUT | FLAKY
+    ),
+}  # fmt: skip
+"""Attacks by name, in the order of the strides that select them."""
