@@ -131,7 +131,7 @@ def test_answer_without_a_declaration_is_undeclared(tmp_path, exported):
     _, run = judged(tmp_path, catalogue, {case.id: compute_expected(case).answers["no"].exact.value})
     (result,) = run.results
     assert (result.status, result.verdict) == ("undeclared", None)
-    assert result.message == "answered 'no', but the surface declares no answer"
+    assert result.message == "answered 'no'; the surface declares no answer"
 
 
 def test_ledger_entry_makes_a_failure_known(tmp_path, exported):
