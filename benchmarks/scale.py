@@ -27,10 +27,10 @@ import tables
 
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
-from conformance.execution.cluster import DaskWorkers
+from conformance.execution.distributed.cluster import DaskWorkers
+from conformance.execution.distributed.shards import ShardedRun
 from conformance.execution.options import RunOptions
 from conformance.execution.selection import Selection
-from conformance.execution.shards import ShardedRun
 from conformance.execution.targets import RunTarget
 from conformance.exploration.cluster import ClusterEvaluator, EvaluatorSpec
 from conformance.exploration.explorer import Explorer, StopCondition

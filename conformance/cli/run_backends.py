@@ -98,8 +98,8 @@ def run_on_cluster(
 ) -> RunResults:
     """Run the backends one after the other, each in shards on the workers of a Dask scheduler."""
     # Imported here, as runs on this machine do not need them.
-    from conformance.execution.cluster import open_cluster  # noqa: PLC0415
-    from conformance.execution.shards import ShardedRun  # noqa: PLC0415
+    from conformance.execution.distributed.cluster import open_cluster  # noqa: PLC0415
+    from conformance.execution.distributed.shards import ShardedRun  # noqa: PLC0415
 
     # Every worker of the scheduler runs one shard at a time, so by default it has one process for the framework.
     options = replace(options, jobs=options.jobs or 1)

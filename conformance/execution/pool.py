@@ -44,7 +44,7 @@ def mode_workers(first: Worker, programs_by_mode: Counter[str], jobs: int) -> li
 
 
 class WorkerPool:
-    """Workers that share the jobs. A program is always run by the same worker, which has it compiled.
+    """Workers that share the jobs. A program is always run by the same worker, which caches its compiled form.
 
     `start`, `stop`, `environment` and `outcomes` mean the same as in Worker. All workers have the same
     environment. A program with a mode is run by a worker in this mode. The pool adds a worker for a new mode.

@@ -23,7 +23,7 @@ WORKER_OUTCOMES = frozenset({Outcome.RETURNED, Outcome.REJECTED, Outcome.CRASHED
 IMMEDIATE_EXIT_TEXT = "exited with status 1; last output:"
 """Part of the message when Python ends before the first reply, as without NumPy."""
 SUCCESSFUL_EXIT_TEXT = "exited with status 0"
-"""Part of the message of a program that ends before the first reply without an error, which Python does not."""
+"""Part of the message if the process exits with status 0 before its first reply. A Python interpreter never does."""
 INTERPRETER_HINT = " before it replied: PYTHON in --backend NAME=PYTHON is probably not a Python interpreter"
 WORKER_REQUIREMENTS_HINT = " (a worker needs Python 3.8 or newer, and NumPy)"
 

@@ -273,7 +273,7 @@ class FloatingPointState:
         return (self._get_rounding(), *sums, MIN_NORMAL * HALF, MIN_SUBNORMAL * SCALE)
 
     def restore(self) -> tuple[list[str], bool]:
-        """Return the names of what has changed, and whether it could be restored."""
+        """Return the names of the changed state, and whether it could be restored."""
         computed = self._computed()
         if computed == self._initial:
             return [], True
@@ -285,7 +285,7 @@ class FloatingPointState:
 
 
 class RunningThreads:
-    """The threads that Python has started. Idle threads of an executor are no danger to later programs."""
+    """The threads that Python has started. Idle threads of an executor do not affect later programs."""
 
     def __init__(self) -> None:
         self._remember()

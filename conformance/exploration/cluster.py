@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from conformance import ConformanceError
-from conformance.execution.cluster import ClusterWorkers, WorkItem
+from conformance.execution.distributed.cluster import ClusterWorkers, WorkItem
+from conformance.execution.distributed.shards import check_identity, shared_identity
 from conformance.execution.job import Limits
-from conformance.execution.shards import check_identity, shared_identity
 from conformance.execution.targets import RunTarget
 from conformance.exploration.evaluation import Evaluator, LocalEvaluator
 

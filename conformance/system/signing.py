@@ -25,7 +25,7 @@ OTHERS_HAVE_ACCESS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def signature(content: bytes | memoryview, label: str) -> bytes:
-    """Return the signature of a value. label: what the value is stored as, so that it is invalid anywhere else."""
+    """Return the signature of a value. label: the place of the value; the signature is invalid for any other."""
     state = hashlib.blake2b(label.encode() + b"\0", key=user_key(), digest_size=SIGNATURE_BYTES)
     state.update(content)
     return state.digest()

@@ -230,7 +230,8 @@ def _fallback(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
 def _single_call(step: Step, surface: Surface) -> LoweredStep | None:
     """Return the line of one call of another operator; None if the adapter's composition fits every size, too."""
     rewrites = SINGLE_CALLS.get(step.operator, ()) if surface.allows_compositions else ()
-    if not rewrites or _fits_every_size(step, surface):
+    # Bins of an empty axis are no windows.
+    if not rewrites or 0 in step.shape or _fits_every_size(step, surface):
         return None
     for part in (part for rewrite in rewrites for part in rewrite(step)):
         code = _native_call(part, surface)

@@ -7,8 +7,8 @@ from itertools import groupby
 
 from reports.analysis.comparison import ResultChange
 from reports.analysis.comparison_text import change_text
-from reports.analysis.likely_cause import CAUSE_KINDS, LikelyCause
-from reports.analysis.night import Announcement, NightComparison
+from reports.analysis.nightly.likely_cause import CAUSE_KINDS, LikelyCause
+from reports.analysis.nightly.night import Announcement, NightComparison
 from reports.analysis.summary import count_text
 from reports.results import BackendRun, FindingRecord
 from reports.views.exploration_markdown import finding_parts, package_versions_text, result_lines, script_lines

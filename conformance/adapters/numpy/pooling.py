@@ -135,9 +135,10 @@ def _selection_lines(step: Step, name: str) -> Sequence[str]:
     return [f"{OUTPUT_CELL} = np.{name}(cells, initial={_neutral_value(step, largest=name == 'max')})"]
 
 
-def _selection_slope_lines(name: str) -> Sequence[str]:
+def _selection_slope_lines(position: str) -> Sequence[str]:
+    """Return the lines that give the gradient to one element; position: the NumPy function that selects it."""
     return [
-        f"winner = np.arg{name}(cells) if places else None",
+        f"winner = np.{position}(cells) if places else None",
         f"slopes = [{GRADIENT_CELL} if at == winner else 0 for at in range(len(places))]",
     ]
 
@@ -187,8 +188,8 @@ class Reduction:
     slope: Callable[[Step], Sequence[str]]
 
 
-MAXIMUM = Reduction(lambda step: _selection_lines(step, "max"), lambda _step: _selection_slope_lines("max"))
-MINIMUM = Reduction(lambda step: _selection_lines(step, "min"), lambda _step: _selection_slope_lines("min"))
+MAXIMUM = Reduction(lambda step: _selection_lines(step, "max"), lambda _step: _selection_slope_lines("argmax"))
+MINIMUM = Reduction(lambda step: _selection_lines(step, "min"), lambda _step: _selection_slope_lines("argmin"))
 AVERAGE = Reduction(_average_lines, _average_slope_lines)
 # By forward operator. An operator without an entry has no translation.
 REDUCTIONS = {

@@ -16,7 +16,7 @@ from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import loading
 from conformance.cli.options import DEFAULT_OUTPUT_FOLDER, OPERATOR_OPTION, SCHEDULER_OPTION, timeout_option
 from conformance.cli.parameter_types import RangeWithoutNaN
-from conformance.execution.cluster import open_cluster
+from conformance.execution.distributed.cluster import open_cluster
 from conformance.execution.targets import run_targets
 from conformance.exploration.cluster import EvaluatorSpec, make_evaluator
 from conformance.exploration.evaluation import Evaluator

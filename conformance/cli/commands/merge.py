@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from conformance.execution.merge import merge_shards, shard_files
+from conformance.execution.distributed.merge import merge_shards, shard_files
 
 
 @click.command("merge")

@@ -148,8 +148,8 @@ def run(  # noqa: PLR0917 - click passes the options by name
     """Run cases on backends, and judge every result.
 
     Each result is compared with the result of the reference, and written to the results file of its backend. A case
-    that crashes or times out is run once more in a new process. If its outcome then differs, it is flaky. A case that
-    meets the time limit in its second run is judged by that run, and is slow if it agrees.
+    that crashes or times out is run once more in a new process. If it timed out and then agrees, it is slow. If its
+    outcome differs in any other way, it is flaky.
 
     Exit status: 0 all results as expected; 1 a case failed, crashed, timed out or is flaky, or a ledger entry is stale;
     2 wrong usage, an invalid catalogue or an error of an adapter; 3 nothing ran, a backend is missing, or the run is

@@ -9,7 +9,7 @@ import click
 
 from conformance import ConformanceError
 from conformance.cli.results_io import unreadable_as_conformance_error, write_output
-from conformance.execution.merge import shard_files
+from conformance.execution.distributed.merge import shard_files
 from reports.results import Report
 
 STORE_REQUIREMENTS = "pyarrow and DuckDB (pip install pyarrow duckdb)"

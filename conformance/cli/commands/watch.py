@@ -20,8 +20,8 @@ from conformance.cli.results_io import FAILED_EXIT_STATUS, INCOMPLETE_EXIT_STATU
 from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate
 from conformance.translation.repro import repro_script
-from reports.analysis.history import History
-from reports.analysis.night import Announcement, compare_nights
+from reports.analysis.nightly.history import History
+from reports.analysis.nightly.night import Announcement, compare_nights
 from reports.results import RecordError, Report, without_label
 from reports.views.night_markdown import issue_text, night_headline, summary_page
 

@@ -7,7 +7,7 @@ import pytest
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.catalogue import loading
-from conformance.execution.cluster import open_cluster
+from conformance.execution.distributed.cluster import open_cluster
 from conformance.execution.targets import RunTarget
 from conformance.exploration import explorer
 from conformance.exploration.cluster import ClusterEvaluator, EvaluatorSpec
@@ -15,7 +15,7 @@ from conformance.exploration.explorer import Explorer, StopCondition
 from conformance.exploration.output import write_exploration
 from conformance.exploration.space import OperatorSpace
 from reports.results import ExplorationRecord
-from tests.conformance.execution.test_merge import without_times
+from tests.conformance.execution.distributed.test_merge import without_times
 from tests.support.dask_clusters import Cable, Cluster, until
 from tests.support.started_workers import children
 

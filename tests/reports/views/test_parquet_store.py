@@ -7,7 +7,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from conformance.execution.merge import merge_shards
+from conformance.execution.distributed.merge import merge_shards
 from conformance.execution.selection import Shard
 from reports.results import UnreadableResults, reader
 from reports.views import parquet_store
@@ -16,7 +16,7 @@ from reports.views.markdown import render_markdown
 from reports.views.matrix import render_matrix
 from reports.views.parquet import render_parquet, store_bytes
 from reports.views.terminal import render_terminal
-from tests.conformance.execution.test_merge import run, written
+from tests.conformance.execution.distributed.test_merge import run, written
 from tests.support import example_results as example
 
 RUNS = {one.__name__: one for one in (example.alpha, example.beta, example.gamma, example.delta)}

@@ -6,7 +6,7 @@ import pytest
 from msgspec import convert
 
 from conformance.cli.commands import watch
-from reports.analysis.history import History, ReportedFinding, WrongResult
+from reports.analysis.nightly.history import History, ReportedFinding, WrongResult
 from reports.results import FindingRecord
 from tests.support import example_results as example
 

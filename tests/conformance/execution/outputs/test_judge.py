@@ -125,12 +125,13 @@ def test_answers_are_compared_with_the_declarations(tmp_path, exported):
     assert (answer.surface, answer.declared, answer.observed) == ("mylib", "no", "no")
 
 
-def test_answer_without_a_declaration_fails(tmp_path, exported):
+def test_answer_without_a_declaration_is_undeclared(tmp_path, exported):
     catalogue = exported(QUESTION, section="questions")
     (case,) = catalogue.cases
     _, run = judged(tmp_path, catalogue, {case.id: compute_expected(case).answers["no"].exact.value})
     (result,) = run.results
-    assert (result.verdict, result.message) == ("differ", "answered 'no', but the surface declares no answer")
+    assert (result.status, result.verdict) == ("undeclared", None)
+    assert result.message == "answered 'no'; the surface declares no answer"
 
 
 def test_ledger_entry_makes_a_failure_known(tmp_path, exported):

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from conformance import ConformanceError
 from conformance.catalogue import loading as catalogues
-from conformance.execution.merge import merge_shards, shard_files
+from conformance.execution.distributed.merge import merge_shards, shard_files
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.execution.selection import MAX_SHARDS, Selection, Shard, parse_shard

@@ -18,8 +18,8 @@ from msgspec.structs import asdict
 from conformance import ConformanceError, IncompleteRun, __version__
 from conformance.catalogue import loading
 from conformance.catalogue.loading import Catalogue
-from conformance.execution import merge
-from conformance.execution.cluster import ClusterWorkers, WorkItem
+from conformance.execution.distributed import merge
+from conformance.execution.distributed.cluster import ClusterWorkers, WorkItem
 from conformance.execution.expectation_cache import expectation_source
 from conformance.execution.options import RunOptions
 from conformance.execution.results_file import remove_results_file

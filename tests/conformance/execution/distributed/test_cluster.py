@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from conformance import ConformanceError, IncompleteRun
-from conformance.execution import cluster as execution_cluster
-from conformance.execution.cluster import ProcessWorkers, WorkItem
+from conformance.execution.distributed import cluster as execution_cluster
+from conformance.execution.distributed.cluster import ProcessWorkers, WorkItem
 from tests.support.dask_clusters import Cable, Cluster, ending, noted, raising, until
 
 pytest.importorskip("distributed")

@@ -3,7 +3,7 @@
 import pytest
 
 from reports.analysis.circumstances import DifferingFact
-from reports.analysis.likely_cause import likely_cause
+from reports.analysis.nightly.likely_cause import likely_cause
 from reports.results import load_report
 from tests.support import example_results as example
 

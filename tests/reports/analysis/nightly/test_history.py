@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.analysis.history import History, ReportedFinding, WrongResult
+from reports.analysis.nightly.history import History, ReportedFinding, WrongResult
 
 FIELDS = {
     "backend": "alpha",

@@ -11,8 +11,8 @@ from reports.analysis.causes import CommonConditions
 from reports.analysis.circumstances import DifferingFact
 from reports.analysis.comparison import ChangeKind, ReportDifference, ResultChange, RunPair, compare_reports
 from reports.analysis.differences import DifferenceGroup, difference_groups
-from reports.analysis.history import History, ReportedFinding, WrongResult, group_same, short_digest
-from reports.analysis.likely_cause import LikelyCause, likely_cause
+from reports.analysis.nightly.history import History, ReportedFinding, WrongResult, group_same, short_digest
+from reports.analysis.nightly.likely_cause import LikelyCause, likely_cause
 from reports.analysis.summary import UNEXPECTED_STATUSES, count_text
 from reports.results import BackendRun, FindingRecord, Report, ResultRecord, Status, without_label
 from reports.results.vocabulary import AGREEING_STATUSES

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from conformance import ConformanceError, IncompleteRun
-from conformance.execution.cluster import ProcessWorkers, open_cluster
+from conformance.execution.distributed.cluster import ProcessWorkers, open_cluster
+from conformance.execution.distributed.shards import ShardedRun, prepare_run, run_shard
 from conformance.execution.options import RunOptions
 from conformance.execution.selection import Selection
-from conformance.execution.shards import ShardedRun, prepare_run, run_shard
 from conformance.execution.targets import RunTarget
-from tests.conformance.execution.test_merge import without_times
+from tests.conformance.execution.distributed.test_merge import without_times
 from tests.support.dask_clusters import Cable, Cluster, until
 from tests.support.started_workers import children
 

@@ -1,0 +1,1 @@
+"""Runs in shards: on a cluster, on several machines, and their merge."""

@@ -1,0 +1,1 @@
+"""Comparison of a nightly run with earlier ones."""
