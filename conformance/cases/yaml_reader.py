@@ -111,6 +111,8 @@ YAML_PROBLEMS = {
     "but found another document": "a second YAML document begins here; a file contains one",
     "did not find expected <document start>": "text after the end of the YAML document",
     "expected '<document start>', but found '{'": "text after the end of the YAML document",
+    # PyYAML 6.0.4 has a limit, too.
+    "exceeded maximum nesting depth": f"nested more than {MAX_NESTING_DEPTH} levels deep",
 }
 """Complete sentences for messages of PyYAML that are parts of a sentence."""
 

@@ -63,7 +63,7 @@ class ExplorationFinding:
     @property
     def sentence(self) -> str:
         """The finding in one sentence."""
-        subject = f"{self.operator} on {', '.join(self.surfaces)}: {self.symptom.description}"
+        subject = f"{self.operator} on {', '.join(self.surfaces)}: {self.symptom.description_with(self.message)}"
         if self.conditions is None:
             return f"{subject}; no simple condition describes when."
         share = "most" if self.agreeing_count else "all"

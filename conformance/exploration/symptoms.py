@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance.execution.task import FATAL_OUTCOMES
 from conformance.judging.repeats import SAME_IN_NEW_PROCESS
 from conformance.judging.verdict import ProgramOutcome
 from reports.results.exploration import OracleKind
-from reports.results.vocabulary import DifferenceKind, Outcome, Status, Word
+from reports.results.vocabulary import PROGRAM_ERROR_PREFIX, DifferenceKind, Outcome, Status, Word
 
 MAX_MESSAGE_LENGTH = 80
 """Maximum number of characters of a normalised message."""
@@ -64,10 +64,17 @@ class Symptom:
             return f"the metamorphic relation {relation} is violated"
         return f"the surfaces of the backend disagree ({text})" if self.oracle == OTHER_SURFACES else text
 
+    def description_with(self, message: str) -> str:
+        """The description with the message of one result instead of the normalised one, which omits names."""
+        first = message.removesuffix(f"; {SAME_IN_NEW_PROCESS}").strip().partition("\n")[0][:MAX_MESSAGE_LENGTH]
+        return replace(self, detail=first).description if self.detail is not None and first else self.description
+
     @property
     def _failure_text(self) -> str:
         if self.failure is None:
             return ""
+        if self.failure == Outcome.CRASHED and self.detail and self.detail.startswith(PROGRAM_ERROR_PREFIX):
+            return f"the program of the adapter is wrong ({self.detail.removeprefix(PROGRAM_ERROR_PREFIX)})"
         text = (DISAGREEMENT_TEXTS if self.oracle == OTHER_SURFACES else FAILURE_TEXTS).get(self.failure)
         return text.format(self.detail) if text else str(self)
 

@@ -12,7 +12,9 @@ from conformance.execution.run import Run
 from conformance.execution.task import Task
 from conformance.judging.verdict import ProgramOutcome
 from conformance.translation.side_by_side import program_with_setup
+from reports.analysis.deviation import is_program_error
 from reports.results import ResultRecord, Status, WorstElementRecord
+from reports.results.vocabulary import PROGRAM_ERROR_PREFIX
 
 INDENT = "    "
 
@@ -25,6 +27,8 @@ def unsupported_or_known_reason(result: ResultRecord) -> str:
 
 def failure_headline(result: ResultRecord) -> str:
     """Return the failure in one line: its kind or status, and its place or message."""
+    if is_program_error(result):
+        return f"program error: {_failure_reason(result).removeprefix(PROGRAM_ERROR_PREFIX)}"
     kind = result.status if result.status != Status.FAIL else result.kind
     return f"{kind}: {_failure_reason(result)}"
 
@@ -66,7 +70,7 @@ def _result_lines(outcome: ProgramOutcome, result: ResultRecord) -> Iterator[str
         yield f"got       {array.dtype.name} {list(array.shape)}"
         yield shortened_array_text(array)
     if not outcome.arrays:
-        yield f"got: {outcome.kind}"
+        yield "got: an error in the program of the adapter" if is_program_error(result) else f"got: {outcome.kind}"
     if result.worst:
         yield f"worst     {_deviation_text(result.worst, result.budget_used)}"
     lines = [printable(line) for line in (result.message or "").splitlines()]

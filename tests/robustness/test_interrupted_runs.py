@@ -108,6 +108,16 @@ def test_interrupt_leaves_no_worker_and_a_file_that_can_be_read(tmp_path, when, 
     assert not when or not reader.load_report([path]).backends[0].complete
 
 
+def test_interrupt_inside_exec_gives_the_same_status(tmp_path):
+    # Dataclasses and named tuples are defined by exec; CPython ends a module by SIGINT after such an interrupt.
+    (tmp_path / "interrupted_command.py").write_text(
+        "from conformance import cli\ncli.cli.main = lambda **_: exec('raise KeyboardInterrupt')\ncli.main([])\n"
+    )
+    with suite("-m", "interrupted_command", stderr=subprocess.PIPE, cwd=tmp_path) as process:
+        error_text = process.communicate(timeout=60)[1]
+    assert (process.returncode, error_text.strip()) == (130, "conformance: interrupted")
+
+
 def test_interrupt_while_a_backend_is_imported_leaves_no_worker(tmp_path):
     cases = str(family(tmp_path, *MANY[:3]))
     text = (

@@ -10,11 +10,13 @@ from conformance.exploration.symptoms import (
     fatal_symptom,
     normalise_message,
 )
+from conformance.judging.repeats import SAME_IN_NEW_PROCESS
 from conformance.judging.verdict import ProgramOutcome
 from reports.results import FindingRecord
 from reports.results.exploration import OracleKind
 from reports.results.vocabulary import DifferenceKind, Outcome, Status
 
+SAME_AGAIN = f"; {SAME_IN_NEW_PROCESS}"
 BATCH = OracleName(OracleKind.RELATION, "batch")
 TEXTS = {
     "value": Symptom(DifferenceKind.VALUE),
@@ -86,3 +88,30 @@ def test_messages_that_differ_only_in_numbers_are_equal():
     one = normalise_message("RuntimeError: input image (T: 1 H: 2) smaller than kernel size (kT: 1)\nmore")
     assert one == normalise_message("RuntimeError: input image (T: 7 H: 9) smaller than kernel size (kT: 13)")
     assert normalise_message("") == ""
+
+
+@pytest.mark.parametrize(
+    ("symptom", "message", "part"),
+    [
+        (Symptom(DifferenceKind.REJECTED, "NameError: name #"), "NameError: name 'np' is not defined", "name 'np' is"),
+        (Symptom(Outcome.CRASHED, "signal #"), f"signal 11{SAME_AGAIN}", "the process crashes (signal 11)"),
+        (
+            Symptom(Outcome.CRASHED, "error in the program: NameError: name #"),
+            "error in the program: NameError: name 'np' is not defined, line 2",
+            "the program of the adapter is wrong (NameError: name 'np' is not defined, line 2)",
+        ),
+        (Symptom(DifferenceKind.REJECTED, "ValueError: size #"), "ValueError: size 3\nat line 2", "ValueError: size 3"),
+    ],
+)
+def test_description_quotes_the_message_of_a_result(symptom, message, part):
+    described = symptom.description_with(message)
+    assert part in described
+    assert "#" not in described
+    assert "\n" not in described
+    assert SAME_AGAIN not in described
+
+
+def test_description_without_a_message_is_the_normalised_one():
+    symptom = Symptom(DifferenceKind.REJECTED, "ValueError: size #")
+    assert symptom.description_with("") == symptom.description
+    assert Symptom(DifferenceKind.VALUE).description_with("off by 1") == Symptom(DifferenceKind.VALUE).description
