@@ -134,10 +134,8 @@ def equal_bins_as_pool(step: Step) -> tuple[Step, ...]:
         "dilation": (1,) * step.rank,
         "rounding": Rounding.FLOOR.value,
     }
-    operator = step.operator.removeprefix("adaptive_")
-    if operator == "avg_pool":
-        parameters |= {"count_include_pad": False, "divisor": None}
-    return (replace(step, operator=operator, parameters=parameters),)
+    parameters |= {"count_include_pad": False, "divisor": None}
+    return (replace(step, operator=step.operator.removeprefix("adaptive_"), parameters=parameters),)
 
 
 def _with_explicit_padding(step: Step, value: float) -> tuple[Step, ...]:
@@ -147,9 +145,12 @@ def _with_explicit_padding(step: Step, value: float) -> tuple[Step, ...]:
 
 
 SINGLE_CALLS: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
-    dict.fromkeys(("adaptive_max_pool", "adaptive_avg_pool"), (one_bin_as_global_pool, equal_bins_as_pool))
+    {"adaptive_avg_pool": (one_bin_as_global_pool, equal_bins_as_pool)}
 )
-"""Rewrites of a step to one call of another operator, which is simpler than a composition of slices."""
+"""Rewrites of a step to one call of another operator, which is simpler than a composition of slices.
+
+Not for maxima: several calls of max pooling lose NaN, which the composition propagates.
+"""
 REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
     {
         "max_pool": (pad_lowest_then_max, dilated_then_subsampled),
