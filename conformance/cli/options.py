@@ -45,6 +45,18 @@ CACHE_OPTION = click.option(
 )
 
 
+def results_folder_option(name: str) -> Callable[[Command], Command]:
+    """Return the option --out of a command that writes a results file, whose name is described by `name`."""
+    return click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=DEFAULT_OUTPUT_FOLDER,
+        show_default=True,
+        metavar="DIR",
+        help=f"Output folder: DIR/results/{name}.jsonl.",
+    )
+
+
 def level_option(default: Level) -> Callable[[Command], Command]:
     """Return the option for the level of the cases."""
     return click.option(

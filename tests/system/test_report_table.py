@@ -2,20 +2,10 @@
 
 import pytest
 
+from reports.results.vocabulary import Status
 from tests.support.browser_pages import wait_for_address, wait_for_status
 
-STATUSES = [
-    "fail",
-    "crashed",
-    "timed out",
-    "flaky",
-    "stale",
-    "known",
-    "undeclared",
-    "slow",
-    "unsupported",
-    "pass",
-]  # worst first
+STATUSES = [status.replace("_", " ") for status in Status]  # worst first
 COLUMNS = {"status": 0, "surface": 1, "how": 2, "share": 3}
 
 

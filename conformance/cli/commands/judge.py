@@ -9,7 +9,7 @@ import click
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.catalogue import export_reader, loading
-from conformance.cli.options import CACHE_OPTION, DEFAULT_OUTPUT_FOLDER, QUIET_OPTION, Verbosity
+from conformance.cli.options import CACHE_OPTION, QUIET_OPTION, Verbosity, results_folder_option
 from conformance.cli.results_io import results_path
 from conformance.cli.run_backends import print_summary
 from conformance.execution.expectation_cache import expectation_source
@@ -38,14 +38,7 @@ FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option("--ledger", "ledger_file", type=FILE, metavar="FILE", help="Ledger with known deviations of the runtime.")
 @CACHE_OPTION
 @QUIET_OPTION
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=DEFAULT_OUTPUT_FOLDER,
-    show_default=True,
-    metavar="DIR",
-    help="Output folder: DIR/results/NAME.jsonl.",
-)
+@results_folder_option("NAME")
 def judge_command(  # noqa: PLR0917 - click passes the options by name
     export: Path,
     outputs: Path,

@@ -18,7 +18,6 @@ from conformance.cli.options import (
     CACHE_OPTION,
     CASE_GLOB_OPTION,
     CASES_OPTION,
-    DEFAULT_OUTPUT_FOLDER,
     DEVICE_OPTION,
     OPERATOR_OPTION,
     PRECISION_OPTION,
@@ -29,6 +28,7 @@ from conformance.cli.options import (
     VERBOSE_OPTION,
     Verbosity,
     level_option,
+    results_folder_option,
     timeout_option,
 )
 from conformance.cli.parameter_types import RangeWithoutNaN, ShardType
@@ -113,14 +113,7 @@ from reports.results.vocabulary import Level
 @CACHE_OPTION
 @QUIET_OPTION
 @VERBOSE_OPTION
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=DEFAULT_OUTPUT_FOLDER,
-    show_default=True,
-    metavar="DIR",
-    help="Output folder: DIR/results/<backend>.jsonl.",
-)
+@results_folder_option("<backend>")
 def run(  # noqa: PLR0917 - click passes the options by name
     backends: tuple[str, ...],
     surfaces: tuple[str, ...],
