@@ -12,6 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from conformance import ConformanceError, __version__
 from conformance.adapters import registry
@@ -23,7 +24,7 @@ from conformance.execution.records import case_record_line
 from conformance.execution.results_file import ResultsFile
 from conformance.execution.task import ComputeExpected, Task, TaskJudge
 from conformance.judging.ledger import Ledger
-from reports.results import CatalogueIdentity, Environment, Header, How, Level, Outcome, ProgramRecord, SelectionRecord
+from reports.results import CatalogueIdentity, Environment, Header, How, Level, Outcome, SelectionRecord
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}(@[A-Za-z0-9._-]{1,64})?")
 """Name of a runtime: it becomes a file name and the name of a surface."""
@@ -43,9 +44,8 @@ class Runtime:
 
     @property
     def program(self) -> Program:
-        """The text that results files have in place of a program. It is the same for all cases and versions."""
-        text = f"# {self.surface.name} computed this output outside of the suite.\n"
-        return Program(self.surface.name, How.NATIVE, text)
+        """The program that the judge requires. It is not written to the results file."""
+        return Program(self.surface.name, How.NATIVE, "")
 
 
 def make_runtime(name: str, version: str = "", declarations: Path | None = None) -> Runtime:
@@ -81,7 +81,7 @@ def judge_outputs(
     judge = TaskJudge(
         ledger, [runtime.surface], {"packages": environment.packages, "cpu": ()}, environment.device, compute_expected
     )
-    program, base, missing = runtime.program, runtime.surface.name, []
+    missing = []
     with ResultsFile(path, on_line) as file:
         file.open(_header(runtime, catalogue, ledger, environment))
         for case in catalogue.cases:
@@ -92,13 +92,12 @@ def judge_outputs(
             file.write_case(case.id, expected.record_line or case_record_line(case, expected))
             outcome = outputs[case.id].outcome()
             is_unsupported = outcome.kind is Outcome.UNSUPPORTED
-            if not is_unsupported and program.digest not in file.contents.programs:
-                file.write(ProgramRecord(program=program.digest, surface=base, how=program.how, text=program.text))
-            task = Task(case, runtime.surface, Unsupported(outcome.message) if is_unsupported else program)
+            task = Task(case, runtime.surface, Unsupported(outcome.message) if is_unsupported else runtime.program)
             result, convention = judge.judge_task(task, outcome, expected)
             if convention is not None:
                 file.write(convention)
-            file.write(result)
+            # Reports print a program and the command that reproduces it. Here the suite has none.
+            file.write(replace(result, program=None, how=None))
         if not missing:
             file.finish(0.0)
     return missing
