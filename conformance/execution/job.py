@@ -51,10 +51,10 @@ class WorkerLost:
     """A worker process that must not run another job, with the outcome of its current job.
 
     needs_retry: whether the job is run again in a new process, to find out whether the outcome is the same there.
-    may_be_innocent: whether an earlier job may be the cause. The outcome in a new
+    may_have_earlier_cause: whether an earlier job may be the cause. The outcome in a new
     process then counts as the first one of the job.
     """
 
     outcome: ProgramOutcome
     needs_retry: bool = True
-    may_be_innocent: bool = False
+    may_have_earlier_cause: bool = False

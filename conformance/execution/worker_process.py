@@ -229,7 +229,7 @@ class Worker:
         if again.kind == lost.outcome.kind and again.message == lost.outcome.message:
             return combine_retry(lost.outcome, again)
         # An earlier job may have been the cause. The next run then counts as the first one of this job.
-        if lost.may_be_innocent:
+        if lost.may_have_earlier_cause:
             return again if again.kind in JUDGED_OUTCOMES else combine_retry(again, self._run_in_new_process(job))
         return combine_retry(lost.outcome, again)
 
@@ -307,7 +307,7 @@ class Worker:
         except UnexpectedFrame:
             self._kill_current()
             outcome = ProgramOutcome(Outcome.CRASHED, message=UNEXPECTED_FRAME_MESSAGE)
-            return WorkerLost(outcome, may_be_innocent=True)
+            return WorkerLost(outcome, may_have_earlier_cause=True)
         if frame is None:
             cause = connection.exit_cause()
             self._kill_current()
