@@ -111,6 +111,11 @@ class Step:
         return tuple((before, after + over) for (before, after), over in ends)
 
     @property
+    def has_one_bin(self) -> bool:
+        """Whether adaptive pooling has one bin, which is the whole plane."""
+        return all(bins == 1 for bins in self.parameters["output_size"])
+
+    @property
     def has_windows_in_end_padding(self) -> bool:
         """Whether, with rounding up, a window starts in the padding after x. Some frameworks drop such windows."""
         if self.parameters.get("rounding") != Rounding.CEIL:

@@ -110,8 +110,8 @@ def find_framework_surface(name: str) -> Surface:
 def find_surfaces(globs: Sequence[str]) -> list[BackendSurface]:
     """Return the surfaces that match any of the globs; without globs, the primary surfaces.
 
-    The name of a framework stands for its first surface, or if it has several backends for all its surfaces. Raises
-    ConformanceError for a glob that matches nothing.
+    The name of a framework stands for the first surface of each of its backends. Raises ConformanceError for a glob that
+    matches nothing.
     """
     known = describe.surfaces_by_name()
     if not globs:
@@ -123,10 +123,9 @@ def find_surfaces(globs: Sequence[str]) -> list[BackendSurface]:
 def _selected_surfaces(glob: str, known: Iterable[str]) -> list[str]:
     found = fnmatch.filter(known, glob)
     if not found:
-        matches = _framework_surfaces(glob)
-        found = [surface.name for _, surface in matches]
-        if len({backend.name for backend, _ in matches}) == 1:
-            found = found[:1]
+        # The last entry of a backend in a dictionary would win, so the order is reversed.
+        first = {backend.name: surface.name for backend, surface in reversed(_framework_surfaces(glob))}
+        found = list(first.values())
     if not found:
         find_surface(glob)  # raises the error for an unknown name, with a suggestion
     return found

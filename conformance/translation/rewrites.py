@@ -115,7 +115,7 @@ def crop_then_pad(step: Step) -> tuple[Step, ...]:
 
 def one_bin_as_global_pool(step: Step) -> tuple[Step, ...]:
     """Return global pooling for adaptive pooling with one bin, which is valid for every size of the input."""
-    if any(bins != 1 for bins in step.parameters["output_size"]):
+    if not step.has_one_bin:
         return ()
     return (replace(step, operator=step.operator.replace("adaptive", "global"), parameters={}),)
 

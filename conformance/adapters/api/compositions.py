@@ -209,6 +209,10 @@ class PoolingCompositions:
         """Return the reduction of the bins, one axis after the other."""
         lines = []
         for axis, (size, bins) in enumerate(_bins(step), 1 if self.channels_last else 2):
+            if bins == 1:
+                # One reduction of the whole axis, which does not depend on its extent.
+                lines += [f"x = {self.operations.reduce(reduction, 'x', str(axis), keep=True)}"] if size != 1 else []
+                continue
             part = self.operations.reduce(reduction, f"x[{':, ' * axis}i:j]", str(axis))
             stacked = self.operations.stack_list(f"[{part} for i, j in {bins_text(size, bins)}]", axis)
             # An axis with as many bins as cells is unchanged.
@@ -217,6 +221,8 @@ class PoolingCompositions:
 
     def adaptive_pool_at_once(self, reduction: str, step: Step) -> str:
         """Return the reduction of the bins over all axes at once, so that each sum is divided, or rounded, once."""
+        if step.has_one_bin:
+            return self.global_pool(reduction, step)
         names = AXIS_VARIABLES[: step.rank]
         texts = (bins_text(*axis) for axis in _bins(step))
         bounds = ", ".join(f"{start}:{stop}" for start, stop in names)

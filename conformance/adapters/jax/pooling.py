@@ -161,8 +161,10 @@ class LayoutPooling:
     def adaptive_pool(self, step: Step) -> Code:
         """Return one reduction for each bin."""
         if step.operator == "adaptive_max_pool" or is_floating(step):
-            reduction = "max" if step.operator == "adaptive_max_pool" else "mean"
-            return jitted(partial(self.composed.adaptive_pool_at_once, reduction))(step)
+            pool = partial(
+                self.composed.adaptive_pool_at_once, "max" if step.operator == "adaptive_max_pool" else "mean"
+            )
+            return pool(step) if step.has_one_bin else jitted(pool)(step)
         bins = [
             [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
             for size, count in zip(step.shape[2:], step.output[2:], strict=True)

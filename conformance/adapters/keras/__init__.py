@@ -123,7 +123,7 @@ def _layer_surface(
 
 
 def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
-    """Return the surfaces of one engine: operations, layers, and layers with channels first."""
+    """Return the surfaces of one engine: layers, which are the usual ones, operations, layers with channels first."""
     make_surface: Callable[..., Surface] = partial(
         Surface,
         **CHANNELS_LAST_FIELDS,
@@ -141,7 +141,8 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
             **dict.fromkeys(CONVOLUTION_OPERATORS, dict.fromkeys(ALL_DTYPES - engine.convolution_dtypes, NO_KERNEL)),
         },
     )
-    return (_ops_surface(make_surface, engine), *_layer_surfaces(make_surface, engine))
+    layers, layers_channels_first = _layer_surfaces(make_surface, engine)
+    return (layers, _ops_surface(make_surface, engine), layers_channels_first)
 
 
 def _ops_surface(make_surface: Callable[..., Surface], engine: Engine) -> Surface:

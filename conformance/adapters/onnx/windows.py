@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from conformance.adapters.api import (
@@ -23,6 +24,7 @@ from conformance.adapters.api import (
     tuple_of,
 )
 from conformance.adapters.onnx.nodes import (
+    NODE_TYPES,
     begins_and_ends,
     gathered_pad,
     int_array_text,
@@ -205,8 +207,11 @@ def _channel_reduction(wider: Mapping[str, str], reduce: str, step: Step) -> tup
     return as_lines(in_wider_dtype(_cast, wider, lambda _step: lines, step))
 
 
-def adaptive_pool(step: Step) -> Code:
-    """Return adaptive pooling as ordinary pooling, which works if the bins have equal size."""
+def adaptive_pool(limit: NodeLimit, step: Step) -> Code:
+    """Return adaptive pooling as global pooling if there is one bin, or as ordinary pooling if all bins are equal."""
+    whole = replace(step, operator=step.operator.replace("adaptive", "global"), parameters={})
+    if step.has_one_bin and not limit(whole):
+        return f"{NODE_TYPES[whole.operator]}(x)"
     sizes = list(zip(step.shape[2:], step.parameters["output_size"], strict=True))
     if any(extent % bins for extent, bins in sizes):
         return Unsupported("no node has bins of unequal size")
@@ -225,7 +230,8 @@ NodeLimit = Callable[[Step], Unsupported | None]
 def fallbacks(limit: NodeLimit) -> Mapping[str, Lowering]:
     """Return the compositions, for a runtime that cannot use some nodes."""
     indices = partial(indexed_max_pool, limit)
-    return {**FALLBACKS, "max_pool": partial(max_pool, limit), "max_pool_with_indices": indices}
+    adaptive = dict.fromkeys(("adaptive_max_pool", "adaptive_avg_pool"), partial(adaptive_pool, limit))
+    return {**FALLBACKS, "max_pool": partial(max_pool, limit), "max_pool_with_indices": indices, **adaptive}
 
 
 FALLBACKS: Mapping[str, Lowering] = {
@@ -236,8 +242,6 @@ FALLBACKS: Mapping[str, Lowering] = {
     "max_unpool": max_unpool,
     "global_max_pool": channel_maximum,
     "global_avg_pool": partial(in_float32, channel_average),
-    "adaptive_max_pool": adaptive_pool,
-    "adaptive_avg_pool": adaptive_pool,
     "stochastic_pool_probabilities": partial(in_float32, COMPOSED.stochastic_pool_probabilities),
     "stochastic_pool": stochastic_pool,
     "pad": gathered_pad,

@@ -14,7 +14,7 @@ def test_each_engine_is_a_backend_with_a_surface_for_operations_and_two_for_laye
         "keras-torch",
     ]
     surfaces = registry.get_backend("keras-torch").surfaces
-    names = ["keras-torch.ops", "keras-torch.layers", "keras-torch.layers.channels_first"]
+    names = ["keras-torch.layers", "keras-torch.ops", "keras-torch.layers.channels_first"]
     assert [surface.name for surface in surfaces] == names
 
 
