@@ -37,11 +37,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class RankedSurface:
-    """A surface in the ranking. counts: number of its results by status."""
+    """A surface in the ranking. counts: number of its results by status. cause: the gravest of its causes."""
 
     surface: str
     backend: str
     counts: StatusCounts
+    cause: CauseText | None = None
 
     @property
     def judged(self) -> int:
@@ -119,14 +120,23 @@ def _status_note(counts: StatusCounts) -> str:
     return ", ".join(parts[:2])
 
 
-def ranked_surfaces(report: Report) -> list[RankedSurface]:
-    """Rank the surfaces: most unexpected results first, then most known deviations. Unjudged surfaces are last."""
+def ranked_surfaces(report: Report, texts: Sequence[CauseText] = ()) -> list[RankedSurface]:
+    """Rank the surfaces: most unexpected results first, then most known deviations. Unjudged surfaces are last.
+
+    texts: the causes, gravest first. Known deviations are the cause of a surface only if it has no unexpected result.
+    """
     backends = {surface: run.name for run in report.backends for surface in run.header.surfaces}
     ranked = [
-        RankedSurface(surface, backends.get(surface, ""), counts)
+        RankedSurface(surface, backends.get(surface, ""), counts, _gravest_cause(surface, texts))
         for surface, counts in counts_by_surface(report).items()
     ]
     return sorted(ranked, key=_surface_rank)
+
+
+def _gravest_cause(surface: str, texts: Sequence[CauseText]) -> CauseText | None:
+    own = [text for text in texts if surface in text.group.surfaces]
+    unexpected = (text for text in own if text.group.status != Status.KNOWN)
+    return next(unexpected, own[0] if own else None)
 
 
 def _surface_rank(one: RankedSurface) -> tuple[bool, int, int, float, str]:

@@ -47,6 +47,7 @@ MAX_FACTS = 6  # circumstances that differ between two runs of a history
 MAX_MOVED_CASES = 3  # for each change of status in a history
 MAX_CHANGES = 50  # per group; `conformance diff` lists all
 MAX_UNFOLDED_CHANGES = 10  # per group; the others are folded
+MAX_EXPLAINED_SURFACES = 3  # worst surfaces whose gravest cause the overview shows below the name
 MAX_OVERVIEW_CHANGES = 12  # groups of changes in the overview
 MAX_PRINTED_SURFACES = 10  # columns of a printed table of counts; wider tables are printed as lines
 MAX_RANKED_NARROW = 4  # surfaces in the ranking on a narrow screen, before the others are shown
@@ -88,7 +89,7 @@ def render_html(
         problems=summary.reliability_problems(report),
         notes=report_notes(report),
         figures=overview.overview_figures(report),
-        ranking=overview.ranked_surfaces(report),
+        ranking=overview.ranked_surfaces(report, texts),
         leading=overview.leading_causes(texts),
         texts=texts,
         matrix=summary.counts_by_operator(report),
@@ -111,6 +112,7 @@ def render_html(
         max_changes=MAX_CHANGES,
         max_unfolded=MAX_UNFOLDED_CHANGES,
         max_ranked=MAX_RANKED_NARROW,
+        max_explained=MAX_EXPLAINED_SURFACES,
         max_answer_colours=MAX_ANSWER_COLOURS,
         max_overview_changes=MAX_OVERVIEW_CHANGES,
         max_printed_surfaces=MAX_PRINTED_SURFACES,

@@ -51,6 +51,24 @@ def test_first_screen_shows_figures_worst_surface_and_first_cause(visit, many, w
 
 
 @pytest.mark.parametrize(("width", "height"), SCREENS)
+def test_first_screen_shows_the_gravest_cause_of_each_of_the_worst_surfaces(visit, many, width, height):
+    page = visit(many, width=width, height=height)
+    causes = page.locator(".ranking .cause")
+    assert causes.count() == 2  # the third surface agrees
+    assert causes.first.inner_text() == "avg_pool does not finish within the time limit"
+    assert is_in_view(page, causes.first)
+    causes.first.click()
+    assert page.locator("#differences").is_visible()
+
+
+@pytest.mark.parametrize(("width", "height"), SCREENS)
+def test_no_figure_is_cut_off(visit, many, width, height):
+    page = visit(many, width=width, height=height)
+    assert page.evaluate("[...document.querySelectorAll('.figures *')].every(one => one.scrollWidth <= one.clientWidth + 1"
+                         " && one.getBoundingClientRect().right <= innerWidth)")  # fmt: skip
+
+
+@pytest.mark.parametrize(("width", "height"), SCREENS)
 def test_known_deviations_are_named_as_such(visit, known, width, height):
     page = visit(known, width=width, height=height)
     assert page.locator("h1").first.inner_text() == "✓ 2 of 3 judged agree; 1 known to deviate"

@@ -49,6 +49,24 @@ def test_known_deviations_rank_before_agreement(tmp_path):
     ]  # fmt: skip
 
 
+def test_surface_has_the_gravest_of_its_own_causes(tmp_path):
+    report = loaded(tmp_path, example.beta(), example.alpha())
+    texts = CauseWriter(report).texts(difference_groups(report))
+    causes = {one.surface: one.cause for one in ranked_surfaces(report, texts)}
+    assert causes["alpha.nn"] is None
+    assert [causes[name].group.gravity for name in ("beta.keras.layers", "beta.book")] == ["hang", "crash"]
+    assert all(name in cause.group.surfaces for name, cause in causes.items() if cause)
+
+
+def test_known_deviation_is_not_the_cause_of_a_surface_that_differs(tmp_path):
+    known = example.differing(STRIDE, "k.nn", None, None, status="known", reason="why")
+    wrong = example.differing("conv/edge-detector", "k.nn", None, None)
+    report = loaded(tmp_path, example.run("k", ["k.nn"], [known, wrong]))
+    texts = CauseWriter(report).texts(difference_groups(report))
+    assert [one.cause.group.status for one in ranked_surfaces(report, texts[::-1])] == ["fail"]
+    assert [one.cause.group.status for one in ranked_surfaces(report, texts)] == ["fail"]
+
+
 def causes_of(report):
     return leading_causes(CauseWriter(report).texts(difference_groups(report)))
 
