@@ -110,8 +110,8 @@ def find_framework_surface(name: str) -> Surface:
 def find_surfaces(globs: Sequence[str]) -> list[BackendSurface]:
     """Return the surfaces that match any of the globs; without globs, the primary surfaces.
 
-    The name of a framework stands for the first surface of each of its backends. Raises ConformanceError for a glob that
-    matches nothing.
+    The name of a framework stands for the first surface of each of its backends. Raises ConformanceError for a glob
+    that matches nothing.
     """
     known = describe.surfaces_by_name()
     if not globs:

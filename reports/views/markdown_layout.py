@@ -86,8 +86,8 @@ def table_section(
 
 def folded_section(title: str, section: PageSection) -> PageSection:
     """Return a copy of a section that is collapsed at first. title: Markdown."""
-    above = ["<details>", f"<summary>{title}</summary>", "", *section.before]
-    return replace(section, before=above, after=[*section.after, "</details>", ""])
+    start, _, end, _ = folded_lines(title, [])
+    return replace(section, before=[start, "", *section.before], after=[*section.after, end, ""])
 
 
 def table_lines(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> list[str]:
@@ -97,6 +97,11 @@ def table_lines(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int
     """
     rule = ["---"] * (len(head) - numbers) + ["---:"] * numbers
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)] + [""]
+
+
+def folded_lines(title: str, lines: Sequence[str]) -> list[str]:
+    """Return lines that are collapsed at first, on GitHub and on the documentation site. title: HTML."""
+    return [f'<details markdown="1"><summary>{title}</summary>', "", *lines, "</details>", ""]
 
 
 def table_text(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:

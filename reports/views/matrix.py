@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from reports.analysis import summary
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
-from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS
+from reports.analysis.summary import STATUS_SIGNS, STATUS_TEXTS, count_text
 from reports.results import BackendRun, Report, ResultRecord, Status
-from reports.views.markdown_layout import code_span, escape_markdown, table_lines
+from reports.views.markdown_layout import code_span, escape_markdown, folded_lines, table_lines
 
 NO_REASON_TEXT = "no reason given"
 MAX_LISTED_CASES = 8  # operators or surfaces listed in one table cell
@@ -54,7 +54,8 @@ def _backend_lines(backend: BackendRun, report: Report) -> list[str]:
         escape_markdown(versions),
         "",
         *partial,
-        *table_lines(["operator", *map(code_span, surfaces)], [*rows, *all_row]),
+        *table_lines(["operator", *map(code_span, surfaces)], all_row),
+        *folded_lines("By operator", table_lines(["operator", *map(code_span, surfaces)], rows)),
     ]
 
 
@@ -83,7 +84,8 @@ def _difference_lines(report: Report) -> list[str]:
             ]
         )
     head = ["results", "operators", "surfaces", "smallest case", "reason"]
-    return ["## Differences by reason", "", *table_lines(head, rows)] if rows else []
+    table = folded_lines(count_text(len(rows), "reason"), table_lines(head, rows))
+    return ["## Differences by reason", "", *table] if rows else []
 
 
 def _names_text(names: list[str]) -> str:
@@ -107,7 +109,8 @@ def _contradiction_lines(report: Report) -> list[str]:
     intro = (
         "Cases in which surfaces of one backend behave differently. Differences within the error bound do not count."
     )
-    return ["## Surfaces that disagree", "", intro, "", *table_lines(head, rows)] if rows else []
+    table = folded_lines(count_text(len(rows), "group"), table_lines(head, rows))
+    return ["## Surfaces that disagree", "", intro, "", *table] if rows else []
 
 
 def _behaviours_text(texts: list[str]) -> list[str]:

@@ -103,15 +103,15 @@ def worse():
 
 def test_expected_results_are_folded(tmp_path):
     page = render_markdown(load_report(example.write(tmp_path, example.alpha(), example.beta())))
-    folds = [fold.partition("</summary>")[0] for fold in page.split("<details>\n<summary>")[1:]]
+    folds = [fold.partition("</summary>")[0] for fold in page.split('<details markdown="1"><summary>')[1:]]
     assert folds == ["Known differences: 1", "Surfaces that disagree: 3", "Conventions: 4", "Unsupported: 2"]
-    assert page.count("<details>") == page.count("</details>")
+    assert page.count("<details") == page.count("</details>")
 
 
 def test_folded_sections_are_closed_if_rows_are_omitted():
     row = ["x" * 999]
     page = fit_sections([folded_section("many", table_section([], ["a"], [row] * 999))] * 3, "Elsewhere.")
-    assert page.count("<details>") == page.count("</details>") == 3
+    assert page.count("<details") == page.count("</details>") == 3
     assert page.count("*and ") == 3
 
 
