@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from reports.analysis.conditions import how_condition, shortest_conjunction
 from reports.analysis.differences import DifferenceGroup
@@ -67,15 +68,20 @@ class CommonCondition:
 
 
 class CommonConditions:
-    """Find the conditions that the cases of a group have in common. Indexes the passing results of a report once."""
+    """Find the conditions that the cases of a group have in common. Indexes the passing results of a report once.
+
+    A surface passes a case of a convention with any declared answer, which may differ from the reference. Such results
+    are therefore compared with other cases of conventions only.
+    """
 
     def __init__(self, report: Report) -> None:
         self._cases = report.cases
         self._conditions: dict[tuple[str, str | None], frozenset[str]] = {}
-        self._passing: defaultdict[tuple[str, str], list[ResultRecord]] = defaultdict(list)
+        self._passing: defaultdict[tuple[str, str, bool], list[ResultRecord]] = defaultdict(list)
         for result in report.results:
             if result.status in AGREEING_STATUSES:
-                self._passing[self._cases[result.case].operator, result.surface].append(result)
+                case = self._cases[result.case]
+                self._passing[case.operator, result.surface, case.question is not None].append(result)
 
     def _conditions_of(self, result: ResultRecord) -> frozenset[str]:
         """Return the conditions of a case and of its kind of program (cached)."""
@@ -143,7 +149,8 @@ class CommonConditions:
         return [replace(group, results=results) for results in (*parts, rest) if results]
 
     def _passing_conditions(self, group: DifferenceGroup) -> list[frozenset[str]]:
-        keys = ((operator, surface) for operator in group.operators for surface in group.surfaces)
+        kinds = (False, True) if any(self._cases[one].question for one in group.cases) else (False,)
+        keys = product(group.operators, group.surfaces, kinds)
         passing = (self._passing.get(key, ()) for key in keys)
         return [self._conditions_of(result) for results in passing for result in results]
 

@@ -49,8 +49,9 @@ class DifferenceGroup:
 
     @cached_property
     def operator(self) -> str:
-        """The operators as text; many are counted."""
-        return list_text(self.operators, MAX_NAMED_OPERATORS)
+        """The operators as text, as the singular subject of a sentence; many are counted."""
+        first, *others = self.operators
+        return f"{first} (also {list_text(others, MAX_NAMED_OPERATORS - 1)})" if others else first
 
     @cached_property
     def gravity(self) -> Gravity:

@@ -48,6 +48,17 @@ def test_conditions_that_most_passing_cases_share_are_omitted(tmp_path):
     assert CommonConditions(found).common(difference_groups(found)[0]) == []
 
 
+def test_passing_case_of_a_convention_does_not_contradict_a_condition(tmp_path):
+    nan = [case(f"nan-{number}", values=(1, "nan", 3, 4)) for number in range(3)]
+    others = [case("passing"), case("passing-too")]
+    declared = {**case("declared", values=("nan", 2, 3, 4)), "question": "max_pool-nan-in-window"}
+    (evidence,) = sentences(tmp_path / "convention", nan, [*others, declared])
+    assert evidence == "All 3 failing cases have NaN in x; none of the 2 passing ones does."
+    same_without_convention = {**declared, "question": None}
+    (evidence,) = sentences(tmp_path / "value", nan, [*others, same_without_convention])
+    assert "have NaN in x;" not in evidence
+
+
 def test_two_cases_are_not_split_off(tmp_path):
     ceil = [case(f"ceil-{number}", rounding="ceil") for number in range(2)]
     found = report(tmp_path, [*ceil, case("other", stride=[3])], [case("passing"), case("passing-too")])
