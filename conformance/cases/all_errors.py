@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from conformance.cases.case import ARRAYS_KEY
 from conformance.cases.generators import GeneratorName
 from conformance.cases.operators import OPERATORS, PARAMETERS, WINDOW_PARAMETERS, Operator, ParameterKind
 from conformance.cases.parameters import CaseError
@@ -23,7 +24,7 @@ PER_AXIS_KEYS = {one.name for one in PARAMETERS.values() if one.kind in {Paramet
 # Keys that determine the windows together with the per-axis keys.
 WINDOW_KEYS = {*PER_AXIS_KEYS, *WINDOW_PARAMETERS}
 # Keys that can be removed without changing the meaning of the others.
-OPTIONAL_KEYS = {"about", "source", "level", "tags", "also", "inexact", "via", "then", "bias"}
+OPTIONAL_KEYS = {"about", "source", "level", "tags", "also", "inexact", "via", "then", "bias", ARRAYS_KEY}
 OPTIONAL_KEYS |= {one.name for one in PARAMETERS.values() if not one.is_per_axis} - WINDOW_KEYS
 PLACEHOLDER_INPUT = {"values": GeneratorName.ARANGE.value, "shape": [1, 1, 1]}
 

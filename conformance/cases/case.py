@@ -26,6 +26,27 @@ FLAT_PADS_KEY = "flat_pads"
 DEFAULTS_KEY = "defaults"
 """Parameter of a convention case whose call passes no argument that the case does not name (no dtype, no layout)."""
 
+ARRAYS_KEY = "arrays"
+"""Parameter of a case whose program does not simply pass contiguous arrays of its own, see ArrayUse."""
+CALL_KEYS = frozenset({DEFAULTS_KEY, FLAT_PADS_KEY, ARRAYS_KEY})
+"""Parameters of a case that describe the call and do not change the result of the operator."""
+
+
+class ArrayUse(Word):
+    """How a program passes its input arrays to the call. None of these changes the result."""
+
+    FORTRAN = "fortran"  # Fortran order
+    TRANSPOSED = "transposed"  # the memory has the channels last
+    STRIDED = "strided"  # every second element of a larger array
+    EXPANDED = "expanded"  # one item of the batch, repeated with stride 0
+    BYTE_SWAPPED = "byte_swapped"  # the other byte order
+    READ_ONLY = "read_only"
+    OFFSET = "offset"  # the data begins one element after its memory
+    VIEW = "view"  # the inner part of a larger array
+    NUMPY = "numpy"  # NumPy arrays are passed to the call, without conversion
+    TWICE = "twice"  # a second call with the same arrays gives the result
+    OVERWRITTEN = "overwritten"  # the caller overwrites its arrays after the call
+
 
 @dataclass(frozen=True)
 class Value:

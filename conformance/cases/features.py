@@ -17,7 +17,7 @@ import numpy as np
 
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, dtype_kind, json_value
-from conformance.cases.case import EXPECTATION_KINDS, Case
+from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, Case
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
 from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, padding_pairs, parameter_per_axis
 from conformance.cases.operators import OPERATORS, PARAMETERS, Rounding
@@ -34,6 +34,7 @@ UNNAMED_VALUES = {*GeneratorName, *SpecialValue} - NAMED_VALUES
 NAMED_PARAMETERS = tuple(one.name for one in PARAMETERS.values() if one.is_named_choice)
 """Parameters for which every value other than the default is a feature."""
 ABSENT = object()
+CONTIGUOUS = "contiguous"  # arrays of a case that does not say how they are passed
 """Value of a parameter that the operator does not have, or that a convention case omits. It equals no other value."""
 
 
@@ -117,6 +118,7 @@ FEATURES = (
     Feature("composed", lambda case: bool(case.via or case.then), "a composition"),
     Feature("via", lambda case: frozenset(case.via)),
     Feature("then", lambda case: frozenset(following.operator for following in case.then)),
+    Feature("arrays", lambda case: case.parameters.get(ARRAYS_KEY, CONTIGUOUS)),
     Feature("expect", lambda case: EXPECTATION_KINDS[type(case.expect)]),
     Feature("batch", lambda case: case.shape[0]),
     Feature("channels", lambda case: case.shape[1]),

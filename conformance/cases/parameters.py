@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from conformance.cases.arrays import ArraySpec
-from conformance.cases.case import DEFAULTS_KEY, FLAT_PADS_KEY, FRAMEWORK_SAME
+from conformance.cases.case import ARRAYS_KEY, CALL_KEYS, DEFAULTS_KEY, FLAT_PADS_KEY, FRAMEWORK_SAME, ArrayUse
 from conformance.cases.operators import INPUTS, PARAMETERS, Geometry, Operator, PaddingWord, ParameterKind, Rounding
 from reference import Windows
 
@@ -31,8 +31,7 @@ RESERVED_KEYS = {
     "inexact",
     "answers",
     "question",
-    DEFAULTS_KEY,
-    FLAT_PADS_KEY,
+    *CALL_KEYS,
 }
 
 
@@ -78,7 +77,19 @@ def parse_parameters(
         given[FLAT_PADS_KEY] = plain_value(raw[FLAT_PADS_KEY])
     if raw.get(DEFAULTS_KEY):
         given[DEFAULTS_KEY] = True
+    if ARRAYS_KEY in raw:
+        given[ARRAYS_KEY] = ArrayUse(raw[ARRAYS_KEY]).value
+        _check_arrays(given[ARRAYS_KEY], inputs)
     return {key: value for key, value in given.items() if key not in omitted}
+
+
+def _check_arrays(use: str, inputs: Mapping[str, ArraySpec]) -> None:
+    """Raise CaseError if the items of a batch differ that is passed as one repeated item."""
+    if use != ArrayUse.EXPANDED:
+        return
+    x = inputs["x"].make()
+    if not len(x) or (x != x[:1]).any():
+        raise CaseError((ARRAYS_KEY,), "expanded needs a batch of equal items")
 
 
 def _per_axis_parameters(

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from conformance.cases.arrays import Array
-from conformance.cases.case import Case
+from conformance.cases.case import ARRAYS_KEY, Case
 from conformance.cases.operators import OPERATORS, Geometry, PadMode, Rounding
 from reference import Windows
 from reports.results.vocabulary import Word
@@ -196,7 +196,7 @@ def case_step(case: Case) -> Step:
     """Return the operator of a case as a step; for a gradient, the forward operator."""
     kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
     operator = OPERATORS[case.operator]
-    parameters = case.parameters
+    parameters = {name: value for name, value in case.parameters.items() if name != ARRAYS_KEY}
     if operator.is_gradient:
         known = OPERATORS[operator.forward].defaults.keys()
         parameters = {name: value for name, value in parameters.items() if name in known and name != "output"}

@@ -9,7 +9,16 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from conformance.cases.case import DEFAULTS_KEY, FLAT_PADS_KEY, FRAMEWORK_SAME, Answers, Case, Rejected
+from conformance.cases.case import (
+    ARRAYS_KEY,
+    DEFAULTS_KEY,
+    FLAT_PADS_KEY,
+    FRAMEWORK_SAME,
+    Answers,
+    ArrayUse,
+    Case,
+    Rejected,
+)
 from conformance.cases.compositions import COMPOSITIONS
 from conformance.cases.operators import OPERATORS, PARAMETERS, Operator, PaddingWord, Parameter, ParameterKind
 
@@ -30,11 +39,14 @@ MAX_NESTING: Mapping[ParameterKind, int] = {
     ParameterKind.PAIRS: 2,
 }
 """Maximum depth of nested lists; 0 for all other kinds."""
-CONVENTION_PARAMETERS: Mapping[str, Parameter] = {
+CALL_PARAMETERS: Mapping[str, Parameter] = {
     FLAT_PADS_KEY: Parameter(FLAT_PADS_KEY, ParameterKind.SIZES, None, "Pads as one flat list."),
     DEFAULTS_KEY: Parameter(DEFAULTS_KEY, ParameterKind.FLAG, None, "Whether the call passes no other arguments."),
+    ARRAYS_KEY: Parameter(
+        ARRAYS_KEY, ParameterKind.CHOICE, None, "How the program passes its arrays.", choices=tuple(ArrayUse)
+    ),
 }
-"""Parameters of convention cases that no operator has."""
+"""Parameters that describe the call and that no operator has."""
 
 
 def check_allowed(case: Case) -> None:
@@ -65,9 +77,9 @@ def _check_parameters(
     padding_words: the words that are allowed for padding.
     """
     for name, value in parameters.items():
-        if name not in operator.defaults and name not in CONVENTION_PARAMETERS:
+        if name not in operator.defaults and name not in CALL_PARAMETERS:
             raise ValueError(f"{operator.name} has no parameter {name!r}")
-        parameter = CONVENTION_PARAMETERS.get(name) or PARAMETERS[name]
+        parameter = CALL_PARAMETERS.get(name) or PARAMETERS[name]
         if _nesting_depth(value) > MAX_NESTING.get(parameter.kind, 0):
             raise ValueError(f"{value!r} is not a valid value of the parameter {name!r}")
         words = {

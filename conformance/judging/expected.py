@@ -13,7 +13,7 @@ import numpy as np
 import reference
 from conformance import CatalogueError
 from conformance.cases.arrays import Array, ArraySpec, array_digest
-from conformance.cases.case import DEFAULTS_KEY, FLAT_PADS_KEY, Answers, Case, PrintedArray, Rejected
+from conformance.cases.case import CALL_KEYS, Answers, Case, PrintedArray, Rejected
 from conformance.cases.compositions import plan_steps
 from conformance.cases.invalid import VIOLATIONS
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
@@ -94,7 +94,7 @@ def _make_target(case: Case, inputs: Mapping[str, Array]) -> Target:
 def compute_reference(operator: str, inputs: Mapping[str, Array], parameters: Mapping[str, Any]) -> Exact:
     """Call the reference. If it returns several results, return the one named by the parameter `output`."""
     known = OPERATORS[operator]
-    given = {name: value for name, value in parameters.items() if name not in {"output", DEFAULTS_KEY, FLAT_PADS_KEY}}
+    given = {name: value for name, value in parameters.items() if name not in {"output", *CALL_KEYS}}
     result = reference.OPERATORS[operator](**inputs, **given)
     exact: Exact = result[known.outputs.index(parameters["output"])] if isinstance(result, tuple) else result
     return exact

@@ -19,10 +19,11 @@ import numpy as np
 from conformance import ConformanceError
 from conformance.adapters.api import Code, Lowering, Program, Surface, Unsupported, UnsupportedStep, source_text
 from conformance.cases.arrays import BFLOAT16, Array
-from conformance.cases.case import FLAT_PADS_KEY, Case, Rejected, Value
+from conformance.cases.case import ARRAYS_KEY, FLAT_PADS_KEY, ArrayUse, Case, Rejected, Value
 from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.cases.steps import BuildingBlock, Step, case_step
+from conformance.translation.array_use import unsupported_use, with_array_use
 from conformance.translation.rewrites import REWRITES, SINGLE_CALLS
 from reports.results.vocabulary import How
 
@@ -42,7 +43,7 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
     Raises ConformanceError for an error of the adapter, with its module and function, the surface and the case.
     """
     try:
-        return _translate(case, surface)
+        return unsupported_use(case, surface) or _translate(case, surface)
     except LoweringError as error:
         raise ConformanceError(f"surface {surface.name}: case {case.id}: {error}") from error.__cause__
 
@@ -102,11 +103,13 @@ def _gradient_text(case: Case, surface: Surface, lines: Sequence[str]) -> str | 
 
 
 def _program_text(case: Case, surface: Surface, lines: Sequence[str], to_numpy: str | None = None) -> str:
-    conversions = [_input_line(surface, name, spec.dtype) for name, spec in case.inputs.items()]
+    conversions = {name: _input_line(surface, name, spec.dtype) for name, spec in case.inputs.items()}
+    if case.parameters.get(ARRAYS_KEY) == ArrayUse.NUMPY:
+        conversions = {name: _assignment(name, (surface.numpy_inputs or {}).get(name, "{}")) for name in case.inputs}
     # Indices are integers, also for bfloat16 inputs.
     bfloat16 = surface.bfloat16 if case.dtype == BFLOAT16 and case.parameters.get("output") != "indices" else None
     to_numpy = (bfloat16 and bfloat16.to_numpy) or to_numpy or surface.to_numpy
-    body = [*filter(None, conversions), *lines, f"return {to_numpy}"]
+    body = with_array_use(case, conversions, lines, to_numpy)
     return f"def run({', '.join(case.inputs)}):\n" + "".join(f"{source_text.INDENT}{line}\n" for line in body)
 
 
@@ -114,6 +117,12 @@ def _input_line(surface: Surface, name: str, dtype: str) -> str:
     expression = _input_expression(surface, name)
     if surface.bfloat16 and dtype == BFLOAT16:
         expression = surface.bfloat16.to_framework.format(expression, name=name)
+    return _assignment(name, expression)
+
+
+def _assignment(name: str, template: str) -> str:
+    """Return the assignment of an expression to a name, "" if the expression is the name."""
+    expression = template.format(name)
     return "" if expression == name else f"{name} = {expression}"
 
 

@@ -14,14 +14,11 @@ def channels_last_fields(to_framework: str, to_numpy: str) -> dict[str, Any]:
     framework gets contiguous memory then, and no transposition becomes part of the program that is compared.
     to_framework: an expression that converts the NumPy array `{}`. to_numpy: an expression that converts `x` to NumPy.
     """
-    data = to_framework.format("np.moveaxis({}, 1, -1)")
+    data = "np.moveaxis({}, 1, -1)"
+    moved = {"x": data, "kernel": "np.moveaxis({}, (0, 1), (-1, -2))", "bias": "{}", "draws": data}
     return {
-        "to_framework": {
-            "x": data,
-            "kernel": to_framework.format("np.moveaxis({}, (0, 1), (-1, -2))"),
-            "bias": to_framework,
-            "draws": data,
-        },
+        "to_framework": {name: to_framework.format(array) for name, array in moved.items()},
+        "numpy_inputs": moved,
         "to_numpy": f"np.moveaxis({to_numpy}, -1, 1)",
         "gradient_to_numpy": {"kernel": f"np.moveaxis({to_numpy}, (-1, -2), (0, 1))", "bias": to_numpy},
         "channels_last": True,

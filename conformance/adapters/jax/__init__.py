@@ -221,6 +221,7 @@ LAX_SURFACE = Surface(
         "pad": CHANNELS_FIRST_POOLING.layout.jnp_pad,
     },
     to_framework=dict.fromkeys(("x", "kernel", "bias", "draws"), TO_FRAMEWORK),
+    numpy_inputs={},
     to_numpy=TO_NUMPY,
     dtypes=DTYPES,
     bfloat16=BFLOAT16_CONVERSION,

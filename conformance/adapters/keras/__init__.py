@@ -193,6 +193,7 @@ def _layer_surfaces(make_surface: Callable[..., Surface], engine: Engine) -> tup
             fallbacks={},
             # Keras passes kernels channels last in both layouts.
             to_framework={**CHANNELS_LAST_FIELDS["to_framework"], "x": TO_FRAMEWORK},
+            numpy_inputs={**CHANNELS_LAST_FIELDS["numpy_inputs"], "x": "{}"},
             to_numpy=TO_NUMPY,
             channels_last=False,
             max_level=Level.SMOKE,

@@ -215,9 +215,9 @@ def adaptive_pool(limit: NodeLimit, step: Step) -> Code:
     sizes = list(zip(step.shape[2:], step.parameters["output_size"], strict=True))
     if any(extent % bins for extent, bins in sizes):
         return Unsupported("no node has bins of unequal size")
-    limit = too_many_axes(step)
-    if limit:
-        return limit
+    unsupported = too_many_axes(step)
+    if unsupported:
+        return unsupported
     window = ints_text([extent // bins for extent, bins in sizes])
     return call(ADAPTIVE_NODES[step.operator], "x", kernel_shape=window, strides=window)
 

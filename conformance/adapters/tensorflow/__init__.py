@@ -250,6 +250,7 @@ SURFACES = (
         fallbacks=limit_axes({"conv": channels_first.with_bias}),
         # Kernels have the same layout as with channels last; only data is not moved.
         to_framework={**LAYOUT_FIELDS["to_framework"], "x": "tf.constant({})"},
+        numpy_inputs={**LAYOUT_FIELDS["numpy_inputs"], "x": "{}"},
         to_numpy="x.numpy()",
         channels_last=False,
         # The lowerings themselves report unsupported dtypes.
