@@ -34,8 +34,9 @@ UNNAMED_VALUES = {*GeneratorName, *SpecialValue} - NAMED_VALUES
 NAMED_PARAMETERS = tuple(one.name for one in PARAMETERS.values() if one.is_named_choice)
 """Parameters for which every value other than the default is a feature."""
 ABSENT = object()
-CONTIGUOUS = "contiguous"  # arrays of a case that does not say how they are passed
 """Value of a parameter that the operator does not have, or that a convention case omits. It equals no other value."""
+CONTIGUOUS = "contiguous"
+"""Word for the arrays of a case that does not say how the program passes them."""
 
 
 def _is_negative(numbers: Array) -> bool:
