@@ -75,7 +75,7 @@ class ArrayOperations:
 
     # A table of a framework gives `norms` where users write p = 1 or p = 2 shorter, without powers.
     # The root is not differentiable at 0: without a template of its own the gradient of a window of zeros is NaN.
-    def norm_of(self, p: float, x: str, axes: str, dtype: str, *, gradient: bool) -> str:
+    def norm_of(self, p: float, x: str, axes: str, dtype: str, *, gradient: bool = False) -> str:
         """Return the p-norm along axes. gradient: whether only its gradient is used."""
         differentiable = self.differentiable_norm if gradient and p != 1 else ""
         return fill(differentiable or self.norms.get(p, self.norm), x=x, p=number(p), axes=axes, dtype=dtype)
