@@ -147,7 +147,7 @@ def recorded_array(array: Array) -> RecordedArray:
 def convention_record(case: Case, surface: Surface, observed: str | None) -> ConventionRecord:
     """Return the record of the answer of a surface to the convention that a case observes."""
     convention_id = case.convention_id or case.id
-    declared, source = declared_answer(surface, convention_id)
+    declared, source = declared_answer(surface, convention_id, case.id)
     return ConventionRecord(
         case=case.id,
         about=case.about,
@@ -159,9 +159,9 @@ def convention_record(case: Case, surface: Surface, observed: str | None) -> Con
     )
 
 
-def declared_answer(surface: Surface, convention_id: str) -> tuple[str | None, str]:
-    """Return the declared answer of a surface to a convention, if any, and its source."""
-    declaration = surface.declarations.get(convention_id)
+def declared_answer(surface: Surface, convention_id: str, case_id: str) -> tuple[str | None, str]:
+    """Return the declared answer of a surface to a convention in one of its cases, if any, and its source."""
+    declaration = surface.declaration_for(convention_id, case_id)
     return (declaration.answer, declaration.source) if declaration else (None, "undocumented")
 
 

@@ -182,7 +182,7 @@ class _Rejudge:
             yield self.programs[result.program]
         answer = self.answers.get((result.case, result.surface))
         if answer is not None:
-            declared, source = declared_answer(self.surfaces[result.surface], answer.question)
+            declared, source = declared_answer(self.surfaces[result.surface], answer.question, answer.case)
             yield replace(answer, declared=declared, source=source)
 
     def _rejudge_result(self, result: ResultRecord) -> ResultRecord | None:
@@ -222,10 +222,10 @@ class _Rejudge:
         if answer is None:
             # The error bound of 16-bit results depends on the declared precision of the accumulator.
             convention_id = accumulation_convention(case)
-            declared, _ = declared_answer(surface, convention_id)
+            declared, _ = declared_answer(surface, convention_id, convention_id)
             previous = self.previous_declarations.get((surface.name, convention_id))
             return case.dtype not in SHORT_FLOATS or previous == declared
-        declaration = surface.declarations.get(answer.question)
+        declaration = surface.declaration_for(answer.question, case.id)
         if result.verdict == Verdict.AGREE:
             return declaration is not None and declaration.answer == answer.observed
         if result.verdict is None and result.outcome in JUDGED_OUTCOMES:

@@ -80,7 +80,7 @@ class TaskJudge:
     def expected_failures(self, task: Task) -> frozenset[str]:
         """Return the fatal outcomes and flakiness that the ledger or a declaration lists for a task."""
         entry = self.ledger_entry(task)
-        declaration = self._surfaces[task.surface.name].declarations.get(task.case.convention_id or "")
+        declaration = self._surfaces[task.surface.name].declaration_for(task.case.convention_id or "", task.case.id)
         listed = {*(entry.kinds if entry else ()), *([declaration.answer] if declaration else ())}
         return (FATAL_OUTCOMES | {Status.FLAKY}) & listed
 
@@ -122,9 +122,11 @@ class TaskJudge:
                 return OutcomeVerdict(None, message=NO_BOUND_REASON), None
             return verdict, None
         convention_id = task.case.convention_id or task.case.id
-        declaration = surface.declarations.get(convention_id)
+        declaration = surface.declaration_for(convention_id, task.case.id)
         answer = answer_name(outcome, expected)
         other = self.observed_answers.conflicting_answer(task.surface.name, convention_id, task.case.id, answer)
+        if declaration is not None and declaration.depends_on:
+            other = None
         verdict = OutcomeVerdict(None) if answer is None else judge_declaration(answer, declaration, other)
         # A crash is no answer to a convention, but it is recorded as what was observed.
         observed = answer or (outcome.kind if outcome.kind != Outcome.UNSUPPORTED else None)

@@ -35,14 +35,18 @@ class SurfaceAnswer:
     @property
     def name(self) -> str:
         """The name of the answer: the observed one, without observations the declared one; "" without an answer."""
-        return self.observed or (self.declaration.answer if self.declaration else "")
+        return self.observed or (self.declaration.summary if self.declaration else "")
 
     @property
     def matches_declaration(self) -> bool | None:
         """Whether the observed answer is a declared one; None without observations."""
         if not self.observations:
             return None
-        return self.declaration is not None and self.observed in self.declaration.answers
+        if self.declaration is None:
+            return False
+        if self.declaration.depends_on:
+            return all(one in self.declaration.answers_in(case) for case, one in self.observations.items())
+        return self.observed in self.declaration.answers
 
 
 @dataclass(frozen=True)
@@ -176,6 +180,8 @@ def _answer_record(answer: SurfaceAnswer) -> dict[str, Any]:
     return {
         "declared": declaration.answer if declaration else None,
         "cpu": dict(declaration.cpu) if declaration else {},
+        "depends_on": declaration.depends_on if declaration else "",
+        "by_case": _case_answers(declaration) if declaration else {},
         "documented": bool(declaration and declaration.documented),
         "source": vars(document) if document else None,
         "pinned": declaration.observed if declaration else None,
@@ -185,6 +191,12 @@ def _answer_record(answer: SurfaceAnswer) -> dict[str, Any]:
         "seen": json_value(answer.observations),
         "agrees": answer.matches_declaration,
     }
+
+
+def _case_answers(declaration: Declaration) -> dict[str, list[str]]:
+    """Return the declared answers in other cases: the answer on any processor first, then those on some processors."""
+    cases = (*declaration.by_case, *declaration.by_case_and_cpu)
+    return {case: list(dict.fromkeys(declaration.answers_in(case))) for case in dict.fromkeys(cases)}
 
 
 def conventions_by_operator(found: Iterable[Convention]) -> Iterator[tuple[str, list[Convention]]]:

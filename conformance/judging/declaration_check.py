@@ -11,9 +11,12 @@ from conformance.adapters import registry
 from conformance.adapters.api import Backend, Declaration
 from conformance.cases.case import Answers, Case
 from conformance.cases.operators import OPERATORS
+from conformance.judging.verdict import OTHER_ANSWER
 
 AnswersByConvention = Mapping[str, Collection[str]]
 """For each convention the names of its answers."""
+CasesByConvention = Mapping[str, Collection[str]]
+"""For each convention the ids of its cases."""
 
 
 def answers_by_convention(cases: Iterable[Case]) -> AnswersByConvention:
@@ -23,6 +26,14 @@ def answers_by_convention(cases: Iterable[Case]) -> AnswersByConvention:
         for case in cases
         if case.convention_id and isinstance(case.expect, Answers)
     }
+
+
+def _cases_by_convention(cases: Iterable[Case]) -> CasesByConvention:
+    found: dict[str, set[str]] = {}
+    for case in cases:
+        if case.convention_id:
+            found.setdefault(case.convention_id, set()).add(case.id)
+    return found
 
 
 def check_declarations(backend: Backend, cases: Iterable[Case], *, whole_catalogue: bool) -> None:
@@ -39,7 +50,7 @@ def check_declarations(backend: Backend, cases: Iterable[Case], *, whole_catalog
 def declaration_errors(backend: Backend, cases: Iterable[Case], *, whole_catalogue: bool = True) -> Iterator[str]:
     """Yield a message for each unknown convention and answer, with file and line if the backend has a file."""
     cases = list(cases)
-    known = answers_by_convention(cases)
+    known, ids = answers_by_convention(cases), _cases_by_convention(cases)
     # An operator without cases is not in this catalogue. A misspelled operator is an error.
     absent = OPERATORS.keys() - {case.operator for case in cases}
     checked = _operators_of(backend) - absent if whole_catalogue else set()
@@ -47,7 +58,8 @@ def declaration_errors(backend: Backend, cases: Iterable[Case], *, whole_catalog
     for surface in backend.surfaces:
         for convention, declaration in sorted(surface.declarations.items()):
             is_checked = convention.partition("/")[0] in checked
-            for problem in _problems(convention, declaration, known, whole_catalogue=is_checked):
+            problems = _problems(convention, declaration, known, whole_catalogue=is_checked)
+            for problem in (*problems, *_unknown_cases(declaration, ids.get(convention), checked=is_checked)):
                 at, origin = _origin(backend, surface.name, convention)
                 # Surfaces that inherit an answer with `like` repeat its error.
                 if (origin, problem) not in seen:
@@ -68,9 +80,15 @@ def _problems(
             yield f"not a convention{_nearest(convention, known) or ' (conformance conventions lists all)'}"
         return
     for answer in dict.fromkeys(declaration.answers):
-        if answer not in known[convention]:
+        if answer not in known[convention] and not (answer == OTHER_ANSWER and answer in declaration.case_answers):
             others = f", the answers are {', '.join(known[convention])}"
             yield f"{answer!r} is not an answer{_nearest(answer, known[convention]) or others}"
+
+
+def _unknown_cases(declaration: Declaration, known: Collection[str] | None, *, checked: bool) -> Iterator[str]:
+    for case in (*declaration.by_case, *declaration.by_case_and_cpu):
+        if checked and known is not None and case not in known:
+            yield f"{case} is no case of the convention"
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

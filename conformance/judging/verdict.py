@@ -88,13 +88,16 @@ def judge_outcome(outcome: ProgramOutcome, target: Target) -> OutcomeVerdict:
 
 
 def _answer_within_bound(outcome: ProgramOutcome, expected: Expected) -> str | None:
-    """Return the name of the first answer whose target the outcome meets, OTHER_ANSWER if it meets none."""
+    """Return the name of the nearest answer whose target the outcome meets, OTHER_ANSWER without a single nearest one.
+
+    Answers that differ only in the signs of zeros are equally near, so an outcome with other signs matches none.
+    """
     if outcome.kind not in JUDGED_OUTCOMES:
         return None
-    agreeing = (
-        name for name, target in expected.answers.items() if judge_outcome(outcome, target).verdict == Verdict.AGREE
-    )
-    return next(agreeing, OTHER_ANSWER)
+    verdicts = {name: judge_outcome(outcome, target) for name, target in expected.answers.items()}
+    distances = {name: one.budget_used or 0.0 for name, one in verdicts.items() if one.verdict == Verdict.AGREE}
+    nearest = [name for name, distance in distances.items() if distance == min(distances.values())]
+    return nearest[0] if len(nearest) == 1 else OTHER_ANSWER
 
 
 def _compare_arrays(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:

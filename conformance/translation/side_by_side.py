@@ -178,7 +178,7 @@ def _convention_remarks(case: Case, surface: Surface, conventions: Sequence[Conv
         declared = surface.declarations.get(convention.id)
         if declared and _is_relevant(convention, case) and has_differing_answers(convention):
             how = "" if declared.documented else f", observed in {declared.observed}"
-            yield f"{convention_text(convention)}: {declared.answer.replace('-', ' ')}{how}"
+            yield f"{convention_text(convention)}: {declared.summary.replace('-', ' ')}{how}"
 
 
 def convention_text(convention: Convention) -> str:
@@ -188,7 +188,7 @@ def convention_text(convention: Convention) -> str:
 
 def has_differing_answers(convention: Convention) -> bool:
     """Whether surfaces declare different answers."""
-    answers = {one.declaration.answer for one in convention.answers_by_surface.values() if one.declaration}
+    answers = {one.declaration.summary for one in convention.answers_by_surface.values() if one.declaration}
     return len(answers) > 1
 
 

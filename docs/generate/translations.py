@@ -156,7 +156,7 @@ def _convention_rows(convention: Convention, names: set[str]) -> Iterator[list[s
     answers: dict[str, list[str]] = {}
     for name, answer in convention.answers_by_surface.items():
         if answer.declaration and name in names:
-            answers.setdefault(answer.declaration.answer.replace("-", " "), []).append(name)
+            answers.setdefault(answer.declaration.summary.replace("-", " "), []).append(name)
     if len(answers) > 1:
         name = convention_text(convention) + (" (gradient)" if OPERATORS[convention.operator].is_gradient else "")
         # The convention concerns special values of the data (NaN, infinities), not parameters of the call.

@@ -25,6 +25,7 @@ class ArrayOperations:
     reshape: `{dims}` are the extents, separated by commas.
     softmax: along one axis. flat_softmax: the same of a variable with more axes than softmax accepts.
     norm: the `{p}`-norm of each window. norms: shorter templates for some p.
+    differentiable_norm: the norm with a gradient of 0 where the norm is 0; its value there does not matter.
     multiply: of `{x}` and `{other}`.
     quotient: of the sums `{x}` and the counts `{count}`.
     ones: an array of ones like `x`.
@@ -47,6 +48,7 @@ class ArrayOperations:
     flat_softmax: str = ""
     norm: str = ""
     norms: Mapping[float, str] = field(default_factory=dict)
+    differentiable_norm: str = ""
     multiply: str = "{x} * {other}"
     quotient: str = "{x} / {count}"
     ones: str = ""
@@ -72,9 +74,11 @@ class ArrayOperations:
         return self.stack.format(list=texts, axis=self.stack_axis.format(number=axis) if axis else "")
 
     # A table of a framework gives `norms` where users write p = 1 or p = 2 shorter, without powers.
-    def norm_of(self, p: float, x: str, axes: str, dtype: str) -> str:
-        """Return the p-norm along axes."""
-        return fill(self.norms.get(p, self.norm), x=x, p=number(p), axes=axes, dtype=dtype)
+    # The root is not differentiable at 0: without a template of its own the gradient of a window of zeros is NaN.
+    def norm_of(self, p: float, x: str, axes: str, dtype: str, *, gradient: bool = False) -> str:
+        """Return the p-norm along axes. gradient: whether only its gradient is used."""
+        differentiable = self.differentiable_norm if gradient and p != 1 else ""
+        return fill(differentiable or self.norms.get(p, self.norm), x=x, p=number(p), axes=axes, dtype=dtype)
 
     def reshaped(self, x: str, shape: Sequence[int]) -> str:
         """Return the expression with another shape."""

@@ -56,14 +56,15 @@ def crops(step: Step) -> bool:
 
 
 def exceeds_extent(step: Step, margins: Mapping[str, int]) -> bool:
-    """Whether a pad is larger than the call accepts in the mode of the step.
+    """Whether a pad is larger than the call accepts in the mode of the step, or reaches cells that are cropped.
 
     margins: by mode, the extent of the input minus the largest pad; other modes accept any pad. The margin of `reflect`
     is usually 1, because the cell at the edge is not repeated.
     """
     margin = margins.get(step.parameters["mode"])
     pads = zip(step.padding, step.shape[2:], strict=True)
-    return margin is not None and any(max(pair) > size - margin for pair, size in pads)
+    cropped = [(max(pair), size + sum(min(end, 0) for end in pair)) for pair, size in pads]
+    return margin is not None and any(largest > size - margin for largest, size in cropped)
 
 
 def rejected_by_extent(step: Step, text: str) -> Unsupported | None:

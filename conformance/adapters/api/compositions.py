@@ -70,7 +70,9 @@ class PoolingCompositions:
     def lp_pool(self, step: Step) -> tuple[str, ...]:
         """Return the norm of each window. Zero padding adds nothing to it."""
         p = step.parameters["p"]
-        return self._reduction(step, lambda x, axes: self.operations.norm_of(p, x, axes, step.dtype))
+        return self._reduction(
+            step, lambda x, axes: self.operations.norm_of(p, x, axes, step.dtype, gradient=step.gradient)
+        )
 
     def softmax_pool(self, step: Step) -> tuple[str, ...]:
         """Return the sum of each window's cells weighted by their softmax.

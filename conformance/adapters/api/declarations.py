@@ -42,6 +42,8 @@ class Declaration:
     issue: URL of a discussion. note: additional information for readers.
     cpu: other answers, by the Linux name of a processor feature. The first feature that the processor has applies.
     device: other answers, by the name of the device.
+    depends_on: the condition that the answer depends on; empty if all cases of the convention have the same answer.
+    by_case: the answers in the other cases, by the id of the case. by_case_and_cpu: their answers on other processors.
     """
 
     answer: str
@@ -52,16 +54,43 @@ class Declaration:
     document: Citation | None = None
     cpu: Mapping[str, str] = field(default_factory=dict)
     device: Mapping[str, str] = field(default_factory=dict)
+    depends_on: str = ""
+    by_case: Mapping[str, str] = field(default_factory=dict)
+    by_case_and_cpu: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The answer, followed by the answers on other processors and devices."""
-        return (self.answer, *self.cpu.values(), *self.device.values())
+        """The answer, followed by the answers on other processors and devices and in other cases."""
+        return (self.answer, *self.cpu.values(), *self.device.values(), *self.case_answers)
+
+    @property
+    def case_answers(self) -> tuple[str, ...]:
+        """The answers in other cases, on every processor."""
+        return (*self.by_case.values(), *(one for cpu in self.by_case_and_cpu.values() for one in cpu.values()))
+
+    @property
+    def summary(self) -> str:
+        """The answer for readers: its name, or the condition that it depends on."""
+        return f"depends on {self.depends_on}" if self.depends_on else self.answer
+
+    def answers_in(self, case_id: str) -> tuple[str, ...]:
+        """Return the answers in one case of the convention, on every processor."""
+        return (self.for_case(case_id).answer, *self.by_case_and_cpu.get(case_id, {}).values())
+
+    def for_case(self, case_id: str) -> Declaration:
+        """Return the declaration for one case of the convention."""
+        return replace(self, answer=self.by_case[case_id]) if case_id in self.by_case else self
 
     def for_processor(self, features: Collection[str]) -> Declaration:
         """Return the declaration for a processor with these features."""
-        others = (other for feature, other in self.cpu.items() if feature in features)
-        return replace(self, answer=next(others, self.answer), cpu={})
+        cases = {case: _processor_answer(cpu, features, "") for case, cpu in self.by_case_and_cpu.items()}
+        return replace(
+            self,
+            answer=_processor_answer(self.cpu, features, self.answer),
+            cpu={},
+            by_case={**self.by_case, **{case: answer for case, answer in cases.items() if answer}},
+            by_case_and_cpu={},
+        )
 
     def for_device(self, device: str) -> Declaration:
         """Return the declaration for a device other than the CPU; processor features do not apply to it."""
@@ -71,6 +100,10 @@ class Declaration:
     def documented(self) -> bool:
         """Whether a document gives the answer."""
         return self.source != UNDOCUMENTED
+
+
+def _processor_answer(cpu: Mapping[str, str], features: Collection[str], default: str) -> str:
+    return next((answer for feature, answer in cpu.items() if feature in features), default)
 
 
 DeclarationsBySurface = Mapping[str, Mapping[str, Declaration]]
@@ -145,4 +178,13 @@ def _parse_declaration(raw: Mapping[str, Any]) -> Declaration:
         document=document,
         cpu=raw.get("cpu", {}),
         device=raw.get("device", {}),
+        depends_on=raw.get("depends", {}).get("on", ""),
+        by_case={case: answer["answer"] for case, answer in _case_answers(raw) if "answer" in answer},
+        by_case_and_cpu={case: answer["cpu"] for case, answer in _case_answers(raw) if "cpu" in answer},
     )
+
+
+def _case_answers(raw: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the answers in other cases, each as a mapping with the keys `answer` and `cpu`."""
+    cases = raw.get("depends", {}).get("cases", {})
+    return [(case, {"answer": one} if isinstance(one, str) else one) for case, one in cases.items()]

@@ -166,9 +166,14 @@ class Surface:
         )
         return next((table[dtype] for table in tables if dtype in table), None)
 
+    def declaration_for(self, convention_id: str, case_id: str) -> Declaration | None:
+        """Return the declared answer to a convention in one of its cases; None if there is none."""
+        declaration = self.declarations.get(convention_id)
+        return declaration.for_case(case_id) if declaration else None
+
     def for_processor(self, features: Collection[str]) -> Surface:
         """Return the surface with its declarations for a processor with these features."""
-        if not any(declaration.cpu for declaration in self.declarations.values()):
+        if not any(one.cpu or one.by_case_and_cpu for one in self.declarations.values()):
             return self
         return replace(
             self, declarations={name: one.for_processor(features) for name, one in self.declarations.items()}

@@ -111,7 +111,11 @@ class LayoutPooling:
             return self.layout.reduce_window(step, "0.0", "lax.add", "jnp.abs(x)")
         power = "x * x" if p == 2 else f"jnp.abs(x) ** {number(p)}"  # noqa: PLR2004
         total = self.layout.reduce_window(step, "0.0", "lax.add", power)
-        return jit_lines(f"x = jnp.sqrt({total})" if p == 2 else f"x = ({total}) ** (1 / {number(p)})")  # noqa: PLR2004
+        # The root is not differentiable at 0: without another value there the gradient of a window of zeros is NaN.
+        lines = (f"total = {total}", "total = jnp.where(total == 0, 1, total)") if step.gradient else ()
+        total = "total" if lines else total
+        root = f"jnp.sqrt({total})" if p == 2 else f"({total}) ** (1 / {number(p)})"  # noqa: PLR2004
+        return jit_lines(*lines, f"x = {root}")
 
     def max_pool_with_indices(self, step: Step) -> Code:
         """Return the maximum, or its indices by a reduction of (value, index) pairs; the first of equal values wins."""

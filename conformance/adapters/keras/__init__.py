@@ -68,7 +68,7 @@ def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping
         "lp_pool": pooling.stacked_lp_pool,
         "softmax_pool": pooling.COMPOSED.softmax_pool,
         "max_pool_with_indices": partial(pooling.max_pool_with_indices, engine, write_call),
-        "max_unpool": partial(pooling.max_unpool, engine),
+        "max_unpool": pooling.max_unpool,
         "adaptive_max_pool": pooling.adaptive_pool_by_bins,
         "adaptive_avg_pool": pooling.adaptive_pool_by_bins,
         "stochastic_pool_probabilities": pooling.COMPOSED.stochastic_pool_probabilities,

@@ -59,7 +59,6 @@ class Engine:
     padding_margins: by padding mode, the input extent minus the maximum padding; other modes have no limit.
     max_axes: largest number of spatial axes of pooling and convolution with `keras.ops`.
     max_constant_axes, max_padded_axes: the same of padding, in mode constant and in the other modes.
-    max_scattered_values: maximum number of values that a program may scatter.
     large_constant_dtypes: dtypes whose largest number is too large for an argument of a call.
     compiles_functions: whether the engine compiles call by call, so that several calls are faster as one function.
     channels_first_limit: further limits of convolutions with channels first.
@@ -88,7 +87,6 @@ class Engine:
     max_axes: int = MAX_WINDOW_AXES
     max_constant_axes: int = sys.maxsize
     max_padded_axes: int = sys.maxsize
-    max_scattered_values: int = sys.maxsize
     large_constant_dtypes: frozenset[str] = frozenset({"uint64"})
     compiles_functions: bool = False
     channels_first_limit: KernelLimit = no_limit
@@ -162,7 +160,6 @@ TORCH_ENGINE = Engine(
     layer_weights_limit=_torch_layer_weights_limit,
     padding_margins={"reflect": 1, "wrap": 0},
     max_padded_axes=2,
-    max_scattered_values=10_000,  # Keras scatters one value at a time, in Python
 )
 
 

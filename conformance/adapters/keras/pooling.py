@@ -48,6 +48,9 @@ OPERATIONS = ArrayOperations(
     softmax="keras.ops.softmax({x}, axis=0)",
     flat_softmax="keras.ops.reshape(keras.ops.softmax(keras.ops.reshape({x}, (len({x}), -1)), axis=0), {x}.shape)",
     norm="keras.ops.norm({x}, ord={p}, axis={axes})",
+    differentiable_norm="""\
+total = keras.ops.sum(keras.ops.abs({x}) ** {p}, axis={axes})
+keras.ops.where(total == 0, 1, total) ** (1 / {p})""",
     ones=ONES_EXPRESSION,
     where="keras.ops.where({condition}, {x}, {other})",
     share="keras.ops.divide_no_nan({x}, total)",
@@ -190,11 +193,8 @@ def max_pool_with_indices(engine: Engine, write_call: PoolingCallWriter, step: S
     return COMPOSED.max_indices(step)
 
 
-def max_unpool(engine: Engine, step: Step) -> Code:
-    """Scatter each value to its index in a plane of zeros. The index −1 is an extra last cell, which is dropped."""
-    values = math.prod(step.shape)
-    if values > engine.max_scattered_values:
-        return Unsupported(f"keras.ops.scatter processes {values} values one at a time, in Python")
+def max_unpool(step: Step) -> Code:
+    """Assign each value to its index in a plane of zeros. The index −1 is an extra last cell, which is dropped."""
     n, c, *spatial = step.shape
     size, cells = tuple(step.parameters["output_size"]), math.prod(spatial)
     count = math.prod(size)
@@ -203,7 +203,10 @@ def max_unpool(engine: Engine, step: Step) -> Code:
         f"item, _, channel = np.indices({flat_shape})",
         f"places = keras.ops.reshape(keras.ops.where(indices < 0, {count}, indices), {flat_shape})",
         "places = keras.ops.stack([item, places, channel], axis=-1)",
-        f"x = keras.ops.scatter(places, keras.ops.reshape(x, {flat_shape}), {(n, count + 1, c)})",
+        # keras.ops.scatter would add values with the same index, as overlapping windows return.
+        f"zeros = keras.ops.zeros({(n, count + 1, c)}, x.dtype)",
+        "places, values = keras.ops.reshape(places, (-1, 3)), keras.ops.reshape(x, (-1,))",
+        "x = keras.ops.scatter_update(zeros, places, values)",
         f"x = keras.ops.reshape(x[:, :{count}], {(n, *size, c)})",
     )
 

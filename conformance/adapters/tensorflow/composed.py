@@ -85,6 +85,9 @@ OPERATIONS = ArrayOperations(
     softmax="tf.nn.softmax({x}, axis=0)",
     flat_softmax="tf.reshape(tf.nn.softmax(tf.reshape({x}, (len({x}), -1)), axis=0), {x}.shape)",
     norm="tf.norm({x}, ord={p}, axis={axes})",
+    differentiable_norm="""\
+total = tf.reduce_sum(tf.abs({x}) ** {p}, axis={axes})
+tf.where(total == 0, tf.ones_like(total), total) ** (1 / {p})""",
     ones=ONES_EXPRESSION,
     where="tf.where({condition}, {x}, {other})",
     share="tf.math.divide_no_nan({x}, total)",
@@ -164,15 +167,18 @@ def stacked_max_indices(step: Step) -> Code:
 
 
 def max_unpool(step: Step) -> Code:
-    """Scatter each value to its index in a plane of zeros. The index −1 is ignored."""
+    """Assign each value to its index in a plane of zeros. The index −1 is an extra last cell, which is dropped."""
     n, c, *spatial = step.shape
     size = tuple(step.parameters["output_size"])
-    flat_shape, output_shape = (n, math.prod(spatial), c), (n, math.prod(size), c)
+    count, flat_shape = math.prod(size), (n, math.prod(spatial), c)
     return (
         f"item, _, channel = np.indices({flat_shape})",
-        f"places = tf.stack([item, tf.reshape(tf.cast(indices, tf.int64), {flat_shape}), channel], axis=-1)",
-        f'x = tf.scatter_nd(places, tf.reshape(x, {flat_shape}), {output_shape}, bad_indices_policy="IGNORE")',
-        f"x = tf.reshape(x, {(n, *size, c)})",
+        f"places = tf.where(indices < 0, tf.constant({count}, tf.int64), tf.cast(indices, tf.int64))",
+        f"places = tf.stack([item, tf.reshape(places, {flat_shape}), channel], axis=-1)",
+        # tf.scatter_nd would add values with the same index, as overlapping windows return.
+        f"zeros = tf.zeros({(n, count + 1, c)}, x.dtype)",
+        f"x = tf.tensor_scatter_nd_update(zeros, places, tf.reshape(x, {flat_shape}))",
+        f"x = tf.reshape(x[:, :{count}], {(n, *size, c)})",
     )
 
 

@@ -28,6 +28,9 @@ OPERATIONS = ArrayOperations(
     softmax="{x}.softmax(-1)",
     norm="({x}.abs() ** {p}).sum({axes}) ** (1 / {p})",
     norms={1: "{x}.abs().sum({axes})", 2: "{x}.square().sum({axes}).sqrt()"},
+    differentiable_norm="""\
+total = ({x}.abs() ** {p}).sum({axes})
+(total == 0).where(1, total) ** (1 / {p})""",
     # A sum of 0 becomes inf, so that quotients and gradients are 0 instead of NaN.
     share="{x} / (total == 0).where(np.inf, total)",
     draws="draws.unsqueeze(-1)",

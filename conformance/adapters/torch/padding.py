@@ -57,5 +57,5 @@ def _call_within_limits(step: Step, text: str) -> Code:
             UNSIGNED_ISSUE,
         )
     if crops(step):
-        return Unsupported("negative pads are applied first, as a crop")
+        return Unsupported("the call mirrors before it crops", rejected_call=text)
     return rejected_by_extent(step, text) or text

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from conformance import IncompleteRun
-from conformance.adapters.api import Citation
+from conformance.adapters.api import Citation, Declaration
 from conformance.catalogue import loading as catalogues
 from conformance.cli.console import line_width
 from conformance.cli.lookup import check_surface_globs
@@ -109,7 +109,7 @@ def _surfaces_by_answer(convention: Convention, *, observed: bool) -> list[tuple
     """Return each answer that a surface declares, with these surfaces, in the order of the convention's answers."""
     groups: dict[str, list[str]] = {name: [] for name in convention.answer_texts}
     for surface, answer in convention.answers_by_surface.items():
-        declared = answer.declaration.answer if answer.declaration else UNDECLARED_TEXT
+        declared = answer.declaration.summary if answer.declaration else UNDECLARED_TEXT
         groups.setdefault(declared, []).append(f"{surface}{_answer_marks(answer, observed=observed)}")
     return [(name, surfaces) for name, surfaces in groups.items() if surfaces]
 
@@ -143,7 +143,7 @@ def _observed_text(answer: SurfaceAnswer) -> str:
     if answer.declaration is None:
         return UNDECLARED_TEXT
     others = [f"{other} with {feature}" for feature, other in answer.declaration.cpu.items()]
-    return answer.declaration.answer + (f" ({', '.join(others)})" if others else "")
+    return answer.declaration.summary + (f" ({', '.join(others)})" if others else "")
 
 
 def _source_lines(answer: SurfaceAnswer) -> Iterator[str]:
@@ -155,6 +155,8 @@ def _source_lines(answer: SurfaceAnswer) -> Iterator[str]:
         yield f"{declaration.document.url} ({declaration.document.version})"
     else:
         yield f"undocumented, observed in {declaration.observed}"
+    if declaration.depends_on:
+        yield dependence_text(declaration)
     if declaration.issue:
         yield declaration.issue
     if declaration.note:
@@ -170,6 +172,7 @@ def conventions_page(found: Sequence[Convention], *, observed: bool) -> str:
         operators=conventions_by_operator(found),
         answer_table=lambda conventions: _answer_table(conventions, observed=observed),
         quotations=_quotations,
+        dependences=_dependences,
     )
 
 
@@ -196,3 +199,24 @@ def _quotations(convention: Convention) -> dict[Citation, list[str]]:
         if answer.declaration and answer.declaration.document:
             quoted.setdefault(answer.declaration.document, []).append(surface)
     return quoted
+
+
+def dependence_text(declaration: Declaration) -> str:
+    """Return the answer of a surface that depends on a condition, with the cases in which it is another one."""
+    cases: dict[str, list[str]] = {}
+    for case, answer in declaration.by_case.items():
+        cases.setdefault(answer, []).append(case)
+    for case, answers in declaration.by_case_and_cpu.items():
+        for feature, answer in answers.items():
+            cases.setdefault(f"{answer} with {feature}", []).append(case)
+    others = "; ".join(f"{answer} in {', '.join(names)}" for answer, names in cases.items())
+    return f"{declaration.answer}; {others}"
+
+
+def _dependences(convention: Convention) -> dict[str, list[str]]:
+    """Return the text about each answer that depends on a condition, with the surfaces that give it."""
+    found: dict[str, list[str]] = {}
+    for surface, answer in convention.answers_by_surface.items():
+        if answer.declaration and answer.declaration.depends_on:
+            found.setdefault(dependence_text(answer.declaration), []).append(surface)
+    return found

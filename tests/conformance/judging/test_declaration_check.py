@@ -76,6 +76,16 @@ def test_answers_for_processors_and_devices_are_checked(declared, errors):
     ]
 
 
+def test_answers_of_cases_are_checked_and_may_be_none_of_the_named_ones(declared, errors):
+    text = FILE.replace(
+        "observed", "depends: {on: size, cases: {max_pool/subnormals: flush, max_pool/x: other}}, observed"
+    )
+    assert [line.partition("key ")[2] for line in errors(declared(text))] == [
+        "'max_pool/subnormals': 'flush' is not an answer, did you mean 'flushed'?",
+        "'max_pool/subnormals': max_pool/x is no case of the convention",
+    ]
+
+
 def test_conventions_outside_the_given_cases_are_not_checked(declared, errors):
     text = FILE.replace("max_pool/subnormals", "max_pool/other")
     assert errors(declared(text), whole_catalogue=False) == []

@@ -5,8 +5,11 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from conformance import CatalogueError
+from conformance.adapters import registry
+from conformance.cases.features import CaseFeatures
 from conformance.cases.schema import catalogue_folder
 from conformance.judging import ledger
+from reports.results.vocabulary import Level
 from tests.support.fake_backends import load
 
 ENTRY = "{id: e, cases: [max_pool/absent*], surfaces: [s.*], kinds: [value], observed: 0, reason: it is known upstream}"
@@ -315,3 +318,15 @@ def test_the_schema_of_the_ledger_has_every_kind():
     kinds = schema["$defs"]["entry"]["properties"]["kinds"]["items"]
     assert kinds["enum"] == list(ledger.ENTRY_KINDS)
     assert kinds["title"] == f"a kind: {', '.join(ledger.ENTRY_KINDS[:-1])} or {ledger.ENTRY_KINDS[-1]}"
+
+
+def test_every_entry_has_a_case_that_one_of_its_surfaces_runs_at_level_standard(catalogue):
+    surfaces = [one for name in registry.backend_names() for one in registry.get_backend(name).surfaces]
+    known = [CaseFeatures(case) for case in catalogue.cases]
+    missing = []
+    for entry in ledger.load_ledger().entries:
+        cases = [features.case for features in known if entry.matches_case(features)]
+        own = [surface for surface in surfaces if entry.matches_surface(surface.name)]
+        if not any(surface.is_run(case.level, case.tags, Level.STANDARD) for surface in own for case in cases):
+            missing.append(entry.id)
+    assert not missing

@@ -212,6 +212,14 @@ def test_zeros_of_different_signs_are_different_answers(tmp_path):
     assert answer_name(returned_numbers(1.0), expected) == "other"
 
 
+def test_zeros_of_other_signs_than_those_of_every_answer_match_none(tmp_path):
+    zeros = "x: {values: [[[-0.0, 0.0, 0.0, -0.0]]]}, window: 2, stride: 2"
+    signs = "first: {values: [[[-0.0, 0.0]]]}, positive: {values: [[[0.0, 0.0]]]}"
+    expected = expected_answers(tmp_path, f"id: q, about: a, {zeros}, answers: {{{signs}}}")
+    assert answer_name(returned_numbers(-0.0, 0.0), expected) == "first"
+    assert answer_name(returned_numbers(0.0, -0.0), expected) == "other"
+
+
 def test_answer_within_its_bound_counts_if_no_answer_is_equal(tmp_path):
     text = "id: q, about: a, x: {values: [[[1, 1, 2]]]}, window: 3, answers: {all: {}, two: {divisor: 2}}"
     expected = expected_answers(tmp_path, text, operator="avg_pool")

@@ -41,6 +41,13 @@ def test_norm_uses_the_shorter_template_of_its_power():
     assert operations.norm_of(2.5, "x", "0", "float32") == "norm(x, 2.5, 0)"
 
 
+def test_norm_whose_gradient_is_used_has_its_own_template_except_for_the_first_power():
+    operations = ArrayOperations(norm="norm({x}, {p}, {axes})", differentiable_norm="root({x}, {p}, {axes})")
+    assert operations.norm_of(2, "x", "0", "float32", gradient=True) == "root(x, 2, 0)"
+    assert operations.norm_of(2, "x", "0", "float32") == "norm(x, 2, 0)"
+    assert operations.norm_of(1, "x", "0", "float32", gradient=True) == "norm(x, 1, 0)"
+
+
 def test_lines_before_the_expression_stay_before_its_assignment():
     assert assigned("x", "zero = 0\nf(zero)") == ("zero = 0", "x = f(zero)")
     assert ArrayOperations().reshaped("x + y", (2, 3)) == "(x + y).reshape(2, 3)"

@@ -48,6 +48,18 @@ def test_declaration_may_have_other_answers_for_processor_features(tmp_path):
     assert "unknown key, did you mean 'avx512_fp16'?" in error_of(tmp_path, text.replace("avx512_fp16", "avx512_fp8"))
 
 
+def test_declaration_may_have_other_answers_in_some_cases(tmp_path):
+    depends = "{on: the size, cases: {max_pool/r-of-4: last, max_pool/r-of-8: {cpu: {avx512f: other}}}}"
+    text = TEXT.replace("answer: first\n", f"answer: first\n    depends: {depends}\n")
+    answer = read(tmp_path, text)["a.nn"]["max_pool/r"]
+    assert answer.summary == "depends on the size"
+    cases = ("max_pool/r", "max_pool/r-of-4", "max_pool/r-of-8")
+    assert [answer.for_case(case).answer for case in cases] == ["first", "last", "first"]
+    on_processor = answer.for_processor(["avx512f"])
+    assert [on_processor.for_case(case).answer for case in cases] == ["first", "last", "other"]
+    assert [answer.answers_in(case) for case in cases] == [("first",), ("last",), ("first", "other")]
+
+
 def test_documented_answer_quotes_its_source(tmp_path):
     answer = read(tmp_path, TEXT)["a.nn"]["max_pool/q"]
     assert (answer.answer, answer.documented, answer.observed) == ("window", True, None)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from conformance.adapters.api import Unsupported
 from conformance.cases.steps import Step
 from conformance.translation.lowering import lower_step
 from tests.conformance.adapters.keras.programs import LAYERS, OPS, SURFACES, lines
@@ -52,14 +51,11 @@ def test_integer_averages_are_unsupported_but_convention_cases_call_them():
     assert lines(step, "keras-tensorflow.ops", native_only=True)[1] == ["x = keras.ops.average_pool(x, 2, strides=1)"]
 
 
-def test_number_of_values_that_pytorch_scatters_is_limited():
-    def scattered(values, surface):
-        step = Step("max_unpool", (1, 1, values), "float32", {"output_size": (values,)})
-        return lower_step(step, SURFACES[surface], native_only=False, inner=False)
-
-    assert not isinstance(scattered(10_000, "keras-torch.ops"), Unsupported)
-    assert "10001 values" in scattered(10_001, "keras-torch.ops").reason
-    assert not isinstance(scattered(10_001, "keras-jax.ops"), Unsupported)
+@pytest.mark.parametrize("surface", ["keras-torch.ops", "keras-jax.layers", "keras-tensorflow.ops"])
+def test_unpooling_assigns_values_at_once(surface):
+    step = Step("max_unpool", (1, 1, 10_001), "float32", {"output_size": (10_001,)})
+    lines, _ = lower_step(step, SURFACES[surface], native_only=False, inner=False)
+    assert any("x = keras.ops.scatter_update(zeros, places, values)" in line for line in lines)
 
 
 def test_pooling_of_four_axes_is_a_call_on_jax_and_stacked_elsewhere():
