@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 from conformance.cases.arrays import ArraySpec, can_represent, dtype_kind
@@ -176,7 +177,7 @@ def flatten_nested(nested: Any, key_path: YamlPath = ()) -> tuple[tuple[int, ...
     # Rows of one length have one shape; an empty list has no row to compare.
     if len({shape for shape, _ in parts}) > 1:
         raise CaseError(key_path, "its rows differ in length")
-    numbers: tuple[int | Decimal, ...] = sum((part for _, part in parts), ())
+    numbers = tuple(chain.from_iterable(part for _, part in parts))
     return (len(parts), *(parts[0][0] if parts else ())), numbers
 
 

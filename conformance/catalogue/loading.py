@@ -26,6 +26,7 @@ from conformance.catalogue import export_reader, lock
 from conformance.catalogue.sweep_rows import SweepReader, is_exhaustive, row_id_prefix, sweep_definition_text
 from conformance.catalogue.sweeps import Sweep
 from conformance.system.cache import cached_catalogue
+from conformance.system.garbage_collection import paused_garbage_collection
 from reports.results.vocabulary import Level
 
 MAX_FILE_ERRORS = 20
@@ -120,6 +121,7 @@ def _load_paths(paths: Sequence[Path] = (), **options: Any) -> Catalogue:
     return catalogue
 
 
+@paused_garbage_collection()
 def load_with_errors(
     paths: Sequence[Path] = (),
     *,
