@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,7 +48,10 @@ except SystemExit as left:
     status = left.code
 print(json.dumps([status, start * 1024, size() * 1024, time.monotonic() - begun, time.process_time()]))
 """
-COLUMNS = ("cases", "seconds", "CPU ms per case", "results file MB", "start MB", "peak MB", "growth MB")
+COLUMNS = (
+    *("cases", "seconds", "CPU ms per case", "results file MB", "start MB", "peak MB", "growth MB"),
+    *("report s", "report MB"),
+)
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,8 @@ class Measured:
     """Measurements of one run.
 
     seconds: wall time. processor: processor time of the suite's process in seconds. written: size of the results file.
-    start, peak: memory after the imports, and its maximum. Sizes are in bytes.
+    start, peak: memory after the imports, and its maximum. report_seconds, report: time and size of the HTML report.
+    Sizes are in bytes.
     """
 
     cases: int
@@ -64,13 +69,23 @@ class Measured:
     written: int
     start: int
     peak: int
+    report_seconds: float
+    report: int
 
     @property
     def cells(self) -> tuple[str, ...]:
         """The row of the table."""
         sizes = (f"{size / 1e6:,.0f}" for size in (self.written, self.start, self.peak))
         over = f"**{(self.peak - self.start) / 1e6:,.0f}**"
-        return f"{self.cases:,}", f"{self.seconds:,.0f}", f"{1e3 * self.processor / self.cases:.2f}", *sizes, over
+        report = f"{self.report_seconds:,.1f}", f"{self.report / 1e6:,.1f}"
+        return (
+            f"{self.cases:,}",
+            f"{self.seconds:,.0f}",
+            f"{1e3 * self.processor / self.cases:.2f}",
+            *sizes,
+            over,
+            *report,
+        )
 
 
 def measure(cases: int) -> Measured:
@@ -90,8 +105,12 @@ def measure(cases: int) -> Measured:
             sys.exit(
                 f"a run of {cases} cases ended with exit status {status}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
             )
-        written = (folder / "results" / "numpy.jsonl").stat().st_size
-    return Measured(cases, seconds, processor, written, start, peak)
+        results, report = folder / "results" / "numpy.jsonl", folder / "report.html"
+        begun = time.monotonic()
+        arguments = ["report", "--format", "html", str(results), "--out", str(report)]
+        subprocess.run([sys.executable, "-m", "conformance.cli", *arguments], check=True, capture_output=True)  # noqa: S603
+        sizes = results.stat().st_size, start, peak, time.monotonic() - begun, report.stat().st_size
+    return Measured(cases, seconds, processor, *sizes)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Limits on the size of a case: elements of an array, and terms of the computation in the reference.
+"""Limits on the size of a case: elements of an array, and work of the reference for its expected result.
 
 Without limits, a few characters in a file, such as `pads: 1000000`, could need more memory or time than is available.
 """
@@ -8,20 +8,45 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from conformance.cases.case import Answers, Case
 from conformance.cases.compositions import plan_steps
+from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, Operator
 from conformance.cases.steps import Step
 
 MAX_ARRAY_ELEMENTS = 20_000_000
 """Maximum number of elements of one array."""
 MAX_REFERENCE_TERMS = 500_000_000
 """Maximum number of terms of an output: its elements, times the cells of a window, times the channels summed over."""
+MAX_REFERENCE_MICROSECONDS = 5_000_000
+"""Maximum estimated time of the reference for an output."""
+TERM_MICROSECONDS: Mapping[tuple[Arithmetic, bool], int] = MappingProxyType(
+    {
+        (Arithmetic.EXPONENTIALS, False): 20,
+        (Arithmetic.EXPONENTIALS, True): 100,
+        (Arithmetic.POWERS, True): 100,
+        (Arithmetic.PROBABILITIES, True): 50,
+    }
+)
+"""Time for a term that is computed separately, by the arithmetic and whether the case requests the gradient.
+
+A term of any other operator takes less than 0.1 microseconds. Such terms are limited by MAX_REFERENCE_TERMS only.
+"""
+ROUND_MICROSECONDS = 30
+"""Time for one round of the reference, which computes one cell of all windows at once."""
+SEPARABLE_ARITHMETIC = {Arithmetic.SELECTION, Arithmetic.AVERAGE}
+"""Arithmetic of windows that the reference computes axis by axis."""
 
 
 def size_problem(case: Case) -> str:
     """Return an error message if a case is too large, "" otherwise. Invalid steps have no size and are skipped."""
     return next((problem for step in _reference_steps(case) for problem in _step_size_problems(step)), "")
+
+
+def time_problem(case: Case) -> str:
+    """Return an error message if the reference would take too long for a case, "" otherwise."""
+    return next(filter(None, map(_step_time_problem, _reference_steps(case))), "")
 
 
 def _reference_steps(case: Case) -> Iterator[Step]:
@@ -51,3 +76,38 @@ def _step_size_problems(step: Step) -> Iterator[str]:
     elif cells * window * max(step.kernel[:2], default=1) > MAX_REFERENCE_TERMS:
         size = f"its output {list(output)} of windows {list(step.window)}"
         yield f"{size} has more than the limit of {MAX_REFERENCE_TERMS} terms"
+
+
+def _step_time_problem(step: Step) -> str:
+    operator = OPERATORS.get(step.operator)
+    if operator is None:  # a building block of a composition, which is as fast as copying
+        return ""
+    try:
+        output = step.output
+    except (ValueError, LookupError, TypeError):
+        return ""
+    term = TERM_MICROSECONDS.get((operator.arithmetic, step.gradient), 0)
+    time = _term_count(step, operator, output) * term + _round_count(step, operator, output) * ROUND_MICROSECONDS
+    if time <= MAX_REFERENCE_MICROSECONDS:
+        return ""
+    size = f"its output {list(output)}{f' of windows {list(step.window)}' if step.window else ''}"
+    limit = f"more than the limit of {MAX_REFERENCE_MICROSECONDS // 1_000_000} s"
+    return f"{size} takes the reference about {round(time / 1e6)} s, {limit}"
+
+
+def _term_count(step: Step, operator: Operator, output: tuple[int, ...]) -> int:
+    """Return the number of input cells that the elements of an output are computed from."""
+    if operator.geometry in {Geometry.GLOBAL, Geometry.BINS}:
+        return max(math.prod(step.shape), math.prod(output))
+    # The extents of the window are among those of the output if there is an output for each cell.
+    window = 1 if operator.has_output_per_cell else math.prod(step.window)
+    return math.prod(output) * window * max(step.kernel[:2], default=1)
+
+
+def _round_count(step: Step, operator: Operator, output: tuple[int, ...]) -> int:
+    """Return the number of rounds: the cells of a window or of a plane, which the reference visits one by one."""
+    if operator.geometry in {Geometry.GLOBAL, Geometry.BINS}:
+        return max(math.prod(output[2:]), math.prod(step.shape[2:]) * step.gradient)
+    if operator.arithmetic in SEPARABLE_ARITHMETIC and not step.gradient:
+        return sum(step.window)
+    return math.prod(step.window)

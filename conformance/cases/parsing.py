@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
+from itertools import chain
 from typing import Any
 
 from conformance.cases.arrays import ArraySpec, can_represent, dtype_kind
@@ -19,9 +20,16 @@ from conformance.cases.generators import (
     GeneratorName,
     distinct_range,
 )
-from conformance.cases.limits import MAX_ARRAY_ELEMENTS, size_problem
+from conformance.cases.limits import MAX_ARRAY_ELEMENTS, size_problem, time_problem
 from conformance.cases.operators import INPUTS, OPERATORS, Operator
-from conformance.cases.parameters import CaseError, check_extents, check_ranks, parse_parameters, plain_value
+from conformance.cases.parameters import (
+    PER_AXIS_PARAMETERS,
+    CaseError,
+    check_extents,
+    check_ranks,
+    parse_parameters,
+    plain_value,
+)
 from conformance.cases.steps import input_shape
 from conformance.cases.yaml_reader import YamlPath
 from reports.results.vocabulary import Level
@@ -30,10 +38,13 @@ DERIVED_SHAPE_INPUTS = frozenset(name for name, described in INPUTS.items() if d
 """Inputs whose shape is derived from x and the parameters."""
 
 
-def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], location: str) -> Case:
+def parse_case(
+    family: Mapping[str, Any], raw: Mapping[str, Any], location: str, *, only_translated: bool = False
+) -> Case:
     """Parse one case. Raises CaseError.
 
-    family: the data of the whole file, with operator and source; raw: the data of the case; location: file and line.
+    family: the data of the whole file, with operator and source; raw: the data of the case; location: file and line;
+    only_translated: whether nothing is computed, so that the time of the reference is not limited.
     """
     operator = OPERATORS[family["operator"]]
     given = {
@@ -66,20 +77,35 @@ def parse_case(family: Mapping[str, Any], raw: Mapping[str, Any], location: str)
     )
     # The derived shapes follow from the parsed parameters, so these inputs come last.
     case = replace(case, inputs=_all_inputs(operator, raw, case))
-    validate_case(case)
+    validate_case(case, only_translated=only_translated)
     return case
 
 
-def validate_case(case: Case) -> None:
+def validate_case(case: Case, *, only_translated: bool = False) -> None:
     """Raise CaseError for a case that is too large to compute, and for invalid steps or parameters."""
     if not isinstance(case.expect, Rejected):
         check_ranks(case.parameters, len(case.shape) - 2)
         check_extents(case.parameters, case.inputs)
-    large = size_problem(case)
+    large = size_problem(case) or ("" if only_translated else time_problem(case))
     if large:
-        raise CaseError((), large)
+        raise CaseError(_key_of_largest_size(case), large)
     if isinstance(case.expect, Value):
         _check_steps(case)
+
+
+def _key_of_largest_size(case: Case) -> YamlPath:
+    """Return the key with the largest number among the shapes and the parameters with a value for each axis."""
+    # By default the stride is the window, and a large stride makes no case larger.
+    given = [name for name in PER_AXIS_PARAMETERS if name in case.parameters and name != "stride"]
+    sizes: dict[YamlPath, int] = {(name,): _largest_number(case.parameters[name]) for name in given}
+    sizes |= {(name, "shape"): _largest_number(spec.shape) for name, spec in case.inputs.items()}
+    return max(sizes, key=lambda key: sizes[key])
+
+
+def _largest_number(value: Any) -> int:
+    if isinstance(value, tuple):
+        return max(map(_largest_number, value), default=0)
+    return value if isinstance(value, int) else 0
 
 
 def _states_shape(raw: Mapping[str, Any]) -> bool:
@@ -176,7 +202,7 @@ def flatten_nested(nested: Any, key_path: YamlPath = ()) -> tuple[tuple[int, ...
     # Rows of one length have one shape; an empty list has no row to compare.
     if len({shape for shape, _ in parts}) > 1:
         raise CaseError(key_path, "its rows differ in length")
-    numbers: tuple[int | Decimal, ...] = sum((part for _, part in parts), ())
+    numbers = tuple(chain.from_iterable(part for _, part in parts))
     return (len(parts), *(parts[0][0] if parts else ())), numbers
 
 

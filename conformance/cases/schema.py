@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation, localcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.cases.schema_predicate import compile_definition
 from conformance.cases.yaml_reader import YamlDocument, YamlPath
 
 if TYPE_CHECKING:
@@ -43,8 +44,17 @@ def _validator(schema: Path) -> Any:
         if isinstance(instance, str) and (instance.endswith("\n") or not re.search(pattern, instance)):
             yield ValidationError(f"{instance!r} does not match {pattern!r}")
 
-    strict: Any = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
-    return strict(json.loads(schema.read_text("utf-8")))
+    def _items(validator: Any, items: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+        """Validate the items of a list, except those that the fast predicate accepts."""
+        is_valid = predicate_of(items["$ref"]) if "$ref" in items else None
+        for position, item in enumerate(instance if isinstance(instance, list) else ()):
+            if is_valid is None or not is_valid(item):
+                yield from validator.descend(item, items, path=position)
+
+    data = json.loads(schema.read_text("utf-8"))
+    predicate_of = lru_cache(None)(partial(compile_definition, data))
+    strict: Any = extend(Draft202012Validator, {"pattern": _pattern, "items": _items})  # type: ignore[no-untyped-call]
+    return strict(data)
 
 
 @dataclass(frozen=True, order=True)

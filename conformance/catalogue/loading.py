@@ -5,10 +5,11 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,12 @@ from conformance.catalogue import export_reader, lock
 from conformance.catalogue.sweep_rows import SweepReader, is_exhaustive, row_id_prefix, sweep_definition_text
 from conformance.catalogue.sweeps import Sweep
 from conformance.system.cache import cached_catalogue
+from conformance.system.garbage_collection import paused_garbage_collection
 from reports.results.vocabulary import Level
 
+ReadProgress = Callable[[int], None]
+"""Called with the number of cases read so far."""
+CASES_PER_PROGRESS_CALL = 100
 MAX_FILE_ERRORS = 20
 """Maximum number of errors listed for a file. The check of the file stops after them."""
 
@@ -90,6 +95,7 @@ def load_catalogue(
     level: str = Level.STANDARD,
     operators: Sequence[str] = (),
     globs: Sequence[str] = (),
+    progress: ReadProgress = lambda _count: None,
 ) -> Catalogue:
     """Read the given files, folders and exported catalogues, by default the built-in catalogue.
 
@@ -97,11 +103,12 @@ def load_catalogue(
     possible rows are cases, and the lock does not list them. The rows of other sweeps are those in the lock of their
     catalogue. If it has none, or with `extend`, rows are added for the combinations that are not covered. Raises
     CatalogueError with one line for each of the first errors of a file, naming file, line, case and key. The built-in
-    catalogue without exhaustive rows is cached on disk.
+    catalogue without exhaustive rows is cached on disk. progress: called again and again while cases are read.
     """
     if not paths and not extend and level != Level.EXHAUSTIVE:
         return cached_catalogue(catalogue_folder(), _load_with_digests, CACHED_CLASSES)
-    return _load_paths(paths, extend=extend, level=level, operators=operators, globs=globs)
+    options = {"operators": operators, "globs": globs, "progress": progress}
+    return _load_paths(paths, extend=extend, level=level, **options)
 
 
 def _load_with_digests() -> Catalogue:
@@ -120,6 +127,7 @@ def _load_paths(paths: Sequence[Path] = (), **options: Any) -> Catalogue:
     return catalogue
 
 
+@paused_garbage_collection()
 def load_with_errors(
     paths: Sequence[Path] = (),
     *,
@@ -127,6 +135,7 @@ def load_with_errors(
     level: str = Level.STANDARD,
     operators: Sequence[str] = (),
     globs: Sequence[str] = (),
+    progress: ReadProgress = lambda _count: None,
 ) -> tuple[Catalogue, list[str]]:
     """Return the valid cases of the given files, folders and exports, and one line for each error.
 
@@ -134,7 +143,7 @@ def load_with_errors(
     """
     cases: dict[str, Case] = {}
     errors: list[str] = []
-    reader = SweepReader(errors, extend, level, operators, globs)
+    reader = SweepReader(errors, _case_counter(progress), extend, level, operators, globs)
     exports = [path for path in paths if export_reader.is_export(path)]
     for path in _case_files([path for path in paths or [catalogue_folder()] if path not in exports]):
         found: list[str] = []
@@ -153,6 +162,18 @@ def load_with_errors(
     # A combination of several catalogues has no version.
     version = versions[0] if len(versions) == 1 and len(paths) <= 1 else ""
     return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), version), sort_errors(errors)
+
+
+def _case_counter(progress: ReadProgress) -> Callable[[], None]:
+    """Return a function to call for each case. It calls `progress` for every hundredth."""
+    numbers = count(1)
+
+    def count_case() -> None:
+        number = next(numbers)
+        if number % CASES_PER_PROGRESS_CALL == 0:
+            progress(number)
+
+    return count_case
 
 
 def _first_errors(path: Path, errors: Sequence[str]) -> list[str]:
@@ -230,6 +251,7 @@ def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> list[Case]
         if len(errors) > MAX_FILE_ERRORS:
             return []
         cases.append(_read_case(document, item, by_item.get(item, ()), errors))
+        reader.count_case()
     cases += _read_rejects(document, _valid_positions(document, "rejects", by_item), errors)
     return [case for case in cases if case] + reader.read(document, _valid_positions(document, "sweeps", by_item))
 

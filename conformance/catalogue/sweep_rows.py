@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -58,10 +58,12 @@ class PartCache:
 class SweepReader:
     """Reader of the sweeps of several files, which expands them to cases or records them as unloaded.
 
-    errors: messages are added to it; extend: whether to add rows for uncovered combinations.
+    errors: messages are added to it; count_case: called for each row; extend: whether to add rows for uncovered
+    combinations.
     """
 
     errors: list[str]
+    count_case: Callable[[], None]
     extend: bool
     level: str
     operators: Sequence[str]
@@ -85,10 +87,10 @@ class SweepReader:
                 self.sweeps[sweep] = names
                 selected = [name for name in names if self._selects_row(sweep, name)]
                 parts = PartCache()
-                cases += [
-                    parts.share_parts(parse_case({"source": "", **document.data}, sweep.raw_case(name), location))
-                    for name in selected
-                ]
+                for name in selected:
+                    case = parse_case({"source": "", **document.data}, sweep.raw_case(name), location)
+                    cases.append(parts.share_parts(case))
+                    self.count_case()
             except ValueError as error:
                 self.errors.append(f"{location}: {case_prefix(document, item)}{error}")
         return cases

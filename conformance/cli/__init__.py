@@ -101,7 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with _handle_sigterm():
             # Not standalone: click would print its own errors, in another form than those of the suite.
             status = cli.main(args=arguments, prog_name="conformance", standalone_mode=False)
-    except (click.exceptions.Abort, KeyboardInterrupt):
+    except (click.exceptions.Abort, KeyboardInterrupt) as interrupt:
+        if isinstance(interrupt.__cause__, EOFError):
+            # click raises Abort for it too, but no command reads from a terminal: it is an error of the suite.
+            raise interrupt.__cause__ from None
         click.echo("conformance: interrupted", err=True)
         # An interrupt during exec or eval of a text, as in the definition of a dataclass, marks the process in CPython:
         # it would end by SIGINT instead of this status. The evaluation of another text removes the mark.

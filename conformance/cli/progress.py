@@ -168,3 +168,14 @@ def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(name, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def reading_progress(verbosity: Verbosity = Verbosity.NORMAL) -> Iterator[Callable[[int], None]]:
+    """Show the number of cases read so far on a terminal. Yield the callback for `load_catalogue`."""
+    console = Console(stderr=True)
+    shown = console.is_terminal and verbosity is not Verbosity.QUIET
+    columns = (TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.completed:,.0f} cases"))
+    with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
+        task = bar.add_task("reading", total=None)
+        yield lambda count: bar.update(task, completed=count)

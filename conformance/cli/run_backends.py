@@ -15,7 +15,7 @@ from conformance.catalogue import loading
 from conformance.cli.console import output_console
 from conformance.cli.options import Verbosity
 from conformance.cli.program_errors import program_error_lines
-from conformance.cli.progress import RunProgress
+from conformance.cli.progress import RunProgress, reading_progress
 from conformance.cli.results_io import (
     INCOMPLETE_EXIT_STATUS,
     exit_status,
@@ -43,7 +43,8 @@ def run_backends(
     """Run the backends one after the other. first_worker: a launched worker of the first backend."""
     selection = options.selection
     level, operators, globs = selection.level, selection.operators, selection.globs
-    cases = loading.load_catalogue(options.paths, level=level, operators=operators, globs=globs)
+    with reading_progress(verbosity) as progress:
+        cases = loading.load_catalogue(options.paths, level=level, operators=operators, globs=globs, progress=progress)
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
     for target in targets:

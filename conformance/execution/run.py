@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import cached_property, lru_cache, partial
+from itertools import chain, tee
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from conformance.execution.options import DEFAULT_OPTIONS, RunOptions
 from conformance.execution.pool import WorkerPool, mode_workers, worker_count
 from conformance.execution.records import case_record_line, environment_record, program_record
 from conformance.execution.results_file import ResultsFile, remove_results_file
-from conformance.execution.task import FATAL_OUTCOMES, ComputeExpected, Task, TaskJudge, run_order
+from conformance.execution.task import FATAL_OUTCOMES, ComputeExpected, Task, TaskJudge, in_run_order, run_order
 from conformance.execution.worker_process import Worker
 from conformance.judging.expected import Expected, compute_expected
 from conformance.judging.ledger import Ledger
@@ -47,6 +48,8 @@ MAX_EXPECTED_IN_MEMORY = 64
 """Number of expected results cached for the next surfaces, in addition to those of the queued programs."""
 PRELOADED_TASKS = 16
 """Number of tasks whose expected results are computed while the first worker starts."""
+MIN_TRANSLATION_SECONDS = 1.0
+"""Time for translating tasks before the first program runs. The remaining tasks are translated while programs run."""
 ResultCallback = Callable[[int, int, ResultRecord], None]
 """Called after each result with the number of results so far, the total number, and the record of the result."""
 
@@ -97,14 +100,23 @@ class Run:
 
     def tasks(self) -> Iterator[Task]:
         """Yield the tasks of the shard, or of the whole run: each selected case on each surface, case by case."""
+        return (self.make_task(*position) for position in self._positions())
+
+    def _positions(self) -> Iterator[tuple[Case, Surface, int]]:
+        """Yield case, surface and number of each task, without translating it."""
         shard = self.selection.shard
         return (
-            self.make_task(case, surface, case_number * len(self.surfaces) + surface_number)
+            (case, surface, case_number * len(self.surfaces) + surface_number)
             for case_number, case in enumerate(self.cases)
             if shard is None or shard.contains(case.id, case.convention_id)
             for surface_number, surface in enumerate(self.surfaces)
             if self.is_run(case, surface)
         )
+
+    @cached_property
+    def task_count(self) -> int:
+        """The number of tasks."""
+        return sum(1 for _ in self._positions())
 
     def is_run(self, case: Case, surface: Surface) -> bool:
         """Whether a selected case is run on a surface: slow surfaces skip most cases by default."""
@@ -146,15 +158,15 @@ class Run:
             # Opened after the start, because the header contains the versions that the worker reports.
             file.open(self._header(), resume=resume)
             if resume:
-                log(f"{len(file.contents.results):,} of {len(tasks):,} results already present")
+                log(f"{len(file.contents.results):,} of {self.task_count:,} results already present")
             if not file.complete:
                 self._restore_answers(file)
                 self._run_tasks(tasks, file, progress)
                 file.finish(time.monotonic() - start)
         return file
 
-    def _start_workers(self, log: Callable[[str], None]) -> list[Task]:
-        """Translate the tasks and start the workers. Return the tasks. Raises IncompleteRun.
+    def _start_workers(self, log: Callable[[str], None]) -> Iterator[Task]:
+        """Translate the first tasks and start the workers. Return all tasks. Raises IncompleteRun.
 
         The first worker imports the framework while the cases are translated.
         """
@@ -162,27 +174,40 @@ class Run:
         first.log = log
         try:
             first.launch()
-            tasks = list(self.tasks())
-            if self.program_cache:
-                self.program_cache.save()
-            programs = [task.program for task in tasks if isinstance(task.program, Program)]
+            tasks = self.tasks()
+            translated = self._translate_until_started(tasks, first)
+            programs = [task.program for task in translated if isinstance(task.program, Program)]
             # A shard without programs is complete; the other shards may have some.
             if not programs and self.selection.shard is None:
                 raise IncompleteRun(f"backend {self.backend.name}: nothing to run, no selected case has a program")
-            for task in tasks[:PRELOADED_TASKS]:  # the first worker still imports the framework
+            for task in translated[:PRELOADED_TASKS]:  # the first worker still imports the framework
                 self.expected(task.case)
-            slow = sum(bool(task.surface.slow_tag) for task in tasks if isinstance(task.program, Program))
-            jobs = self.options.jobs or worker_count(len(programs) - slow, slow, os.cpu_count() or 1)
+            slow = sum(bool(task.surface.slow_tag) for task in translated if isinstance(task.program, Program))
+            # The other tasks are assumed to have programs as often as the first ones.
+            fast, slow = (count * self.task_count // max(len(translated), 1) for count in (len(programs) - slow, slow))
+            jobs = self.options.jobs or worker_count(fast, slow, os.cpu_count() or 1)
             modes = Counter(program.mode for program in programs)
             self.pool = WorkerPool(mode_workers(first, modes, jobs))
             self.pool.start()
         except WorkerFailed as error:
             raise IncompleteRun(f"backend {self.backend.name}: {error}") from None
-        return tasks
+        return chain(translated, tasks)
+
+    @staticmethod
+    def _translate_until_started(tasks: Iterator[Task], first: Worker) -> list[Task]:
+        """Translate tasks until one has a program, the first worker has replied, and the minimum time has passed."""
+        translated, has_program, start = [], False, time.monotonic()
+        for task in tasks:
+            translated.append(task)
+            has_program = has_program or isinstance(task.program, Program)
+            is_started = first.reply_arrived.is_set() and time.monotonic() - start > MIN_TRANSLATION_SECONDS
+            if has_program and is_started:
+                break
+        return translated
 
     @contextmanager
     def _running_workers(self) -> Iterator[None]:
-        """Stop the workers at the end of the run, or kill them on an exception."""
+        """Stop the workers at the end of the run, or kill them on an exception. Save new programs in either case."""
         try:
             yield
             self.pool.stop()
@@ -190,6 +215,8 @@ class Run:
             raise IncompleteRun(f"backend {self.backend.name}: cannot restart its worker: {error}") from None
         finally:
             self.pool.kill()
+            if self.program_cache:
+                self.program_cache.save()
 
     def _restore_answers(self, file: ResultsFile) -> None:
         """Register the answers in a resumed file with the judge. Crashes are not answers."""
@@ -198,22 +225,24 @@ class Run:
                 surface, convention_id, case, None if answer in FATAL_OUTCOMES else answer
             )
 
-    def _run_tasks(self, tasks: Sequence[Task], file: ResultsFile, progress: ResultCallback) -> None:
+    def _run_tasks(self, tasks: Iterator[Task], file: ResultsFile, progress: ResultCallback) -> None:
         finished = file.contents.results
-        remaining = [task for task in tasks if (task.case.id, task.surface.name) not in finished]
-        # The sort is stable: apart from expected failures, the results have the order of the catalogue.
-        remaining.sort(key=lambda task: run_order(self.judge.expected_failures(task)))
-        queued: deque[Expected] = deque()
+        keys = ((case.id, surface.name) for case, surface, _ in self._positions())
+        remaining = sum(key not in finished for key in keys)
+        unfinished = (task for task in tasks if (task.case.id, task.surface.name) not in finished)
+        ordered = in_run_order(unfinished, self.judge.expected_failures)
         # The pool takes jobs ahead of the outcomes that it yields, so that workers run while results are judged.
-        outcomes = self.pool.outcomes(self._make_jobs(remaining, queued))
-        for number, task in enumerate(remaining, 1):
+        for_jobs, for_results = tee(ordered)
+        queued: deque[Expected] = deque()
+        outcomes = self.pool.outcomes(self._make_jobs(for_jobs, queued))
+        for number, task in enumerate(for_results, 1):
             if isinstance(task.program, Program):
                 outcome = self.judge.combine_outcomes(task.case, [next(outcomes) for _ in range(self.repeat)])
                 record = self._write_result(task, outcome, file, queued.popleft())
             else:
                 outcome = ProgramOutcome(Outcome.UNSUPPORTED, message=task.program.reason)
                 record = self._write_result(task, outcome, file)
-            progress(number, len(remaining), record)
+            progress(number, remaining, record)
 
     def _make_jobs(self, tasks: Iterable[Task], queued: deque[Expected]) -> Iterator[Job]:
         """Yield the jobs of the tasks that have a program. Append the expected result of each to `queued`.

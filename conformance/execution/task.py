@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,19 @@ def run_order(expected_failures: Collection[str]) -> int:
     Programs that end their process come last, because then only the last worker needs no replacement.
     """
     return 1 if Status.FLAKY in expected_failures else 2 if expected_failures else 0
+
+
+def in_run_order(tasks: Iterable[Task], expected_failures: Callable[[Task], Collection[str]]) -> Iterator[Task]:
+    """Yield tasks of the first rank as they come, then the others by their rank; otherwise the order is unchanged."""
+    later: defaultdict[int, list[Task]] = defaultdict(list)
+    for task in tasks:
+        rank = run_order(expected_failures(task))
+        if rank:
+            later[rank].append(task)
+        else:
+            yield task
+    for rank in sorted(later):
+        yield from later[rank]
 
 
 class TaskJudge:

@@ -63,29 +63,22 @@ HANDLED_SIGNALS = (
 TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 THREAD_EXIT_SECONDS = 0.05
 """Seconds that a new thread gets to end after the program has returned."""
+NUMPY_NAMES = (
+    *("array", "asarray", "ascontiguousarray", "frombuffer", "ndarray", "dtype", "errstate", "geterr", "seterr"),
+    *("abs", "arange", "argmax", "broadcast_to", "concatenate", "cumsum", "empty", "exp", "expand_dims", "full"),
+    *("iinfo", "indices", "max", "maximum", "mean", "mgrid", "min", "moveaxis", "ndenumerate", "ndindex", "ones"),
+    *("pad", "prod", "ravel_multi_index", "reshape", "sign", "squeeze", "stack", "sum", "transpose", "where"),
+    *("zeros", "zeros_like", "bool", "bool_", "float32", "float64", "inf", "int32", "int64", "integer", "nan"),
+    "uint16",
+)
 FUNCTIONS: Sequence[tuple[Any, tuple[str, ...]]] = (
     (builtins, tuple(name for name in vars(builtins) if name.islower())),
     (json, ("dumps", "loads")),
     (os, ("_exit", "close", "dup2", "getpid", "open", "readv", "write")),
     (time, ("perf_counter", "sleep")),
-    (
-        np,
-        (
-            *(
-                "array",
-                "asarray",
-                "ascontiguousarray",
-                "frombuffer",
-                "ndarray",
-                "dtype",
-                "errstate",
-                "geterr",
-                "seterr",
-            ),
-            *("arange", "concatenate", "empty", "expand_dims", "full", "moveaxis", "ones", "pad", "prod", "reshape"),
-            *("squeeze", "stack", "transpose", "zeros", "abs", "max", "maximum", "mean", "min", "sum", "where", "inf"),
-        ),
-    ),
+    # Not every version of NumPy has all names. Some old names are not in the dictionary and cause a warning.
+    (np, tuple(name for name in NUMPY_NAMES if name in vars(np))),
+    (np.lib.stride_tricks, ("as_strided", "sliding_window_view")),
 )
 """Functions that the worker and the programs of the suite call, by module."""
 

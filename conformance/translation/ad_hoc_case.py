@@ -97,7 +97,7 @@ class CaseRequest:
         raw = self._raw_case()
         self._check_schema(raw)
         try:
-            case = parse_case({"operator": self.case_operator.name, "source": ""}, raw, "")
+            case = parse_case({"operator": self.case_operator.name, "source": ""}, raw, "", only_translated=True)
         except CaseError as error:
             raise ConformanceError(_as_option_error(str(error), self.operator)) from None
         violation = next((name for name in REJECTED_VIOLATIONS if has_violation(name, case)), None)

@@ -34,8 +34,10 @@ def case_lines(seed):
         for n, name in enumerate(ATTACKS)
     ]
     values = 1000 + rng.choice(8000, INNOCENT_PER_ATTACK * len(ATTACKS), replace=False)
+    # A program always runs in the same worker. The dilations make different programs, for all workers.
     lines += [
-        f"  - {{id: innocent-{n}, x: {{values: [[[{n}, 3, 1.0e-44]]]}}, window: [1], stride: [1]}}" for n in values
+        f"  - {{id: innocent-{n}, x: {{values: [[[{n}, 3, 1.0e-44]]]}}, window: [1], stride: [1], dilation: [{n}]}}"
+        for n in values
     ]
     rng.shuffle(lines)
     return lines

@@ -160,6 +160,15 @@ def test_interrupt_is_one_line_and_130(monkeypatch, conformance):
     assert [line for line in error if line] == ["conformance: interrupted"]
 
 
+def test_unexpected_end_of_a_file_is_not_reported_as_an_interrupt(monkeypatch, conformance):
+    def ended(*_arguments, **_keywords):
+        raise EOFError("No data left in file")
+
+    monkeypatch.setattr("conformance.catalogue.loading.load_catalogue", ended)
+    with pytest.raises(EOFError, match="No data left"):
+        conformance("list")
+
+
 def test_version_is_that_of_the_suite_and_of_the_catalogue():
     done = process("--version", stdout=subprocess.PIPE)
     expected = f"conformance, version {__version__}, catalogue {catalogues.catalogue_version()}\n"

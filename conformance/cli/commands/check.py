@@ -14,7 +14,7 @@ from conformance.catalogue.check import MAX_SHOWN_NAMES, CaseChecker, CheckCache
 from conformance.catalogue.export_reader import damaged_files, is_export
 from conformance.catalogue.freeze import changelog_path, check_version_form, freeze_catalogue
 from conformance.cli.options import CACHE_OPTION, EXHAUSTIVE_OPTION, JOBS_OPTION, PATHS_ARGUMENT
-from conformance.cli.progress import progress_bar
+from conformance.cli.progress import progress_bar, reading_progress
 from conformance.judging import ledger
 from reports.analysis.summary import count_text
 
@@ -34,7 +34,8 @@ def check(paths: tuple[Path, ...], level: str, cache: bool, jobs: int | None) ->
 
     Example: conformance check cases/pooling/max_pool.yaml
     """
-    cases, errors = loading.load_with_errors(paths, level=level)
+    with reading_progress() as progress:
+        cases, errors = loading.load_with_errors(paths, level=level, progress=progress)
     errors += [line for path in paths if is_export(path) for line in damaged_files(path)]
     # A case that cannot be read would be reported again, as missing from the catalogue, by the ledger and the lock.
     own = (

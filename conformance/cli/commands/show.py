@@ -44,7 +44,10 @@ def list_command(paths: tuple[Path, ...], operators: tuple[str, ...], globs: tup
 
     Example: conformance list --operator max_pool --case '*book*'
     """
-    cases = loading.load_catalogue(paths, level=level, operators=operators, globs=globs)
+    from conformance.cli.progress import reading_progress  # noqa: PLC0415 - `show` and `repro` do not need it
+
+    with reading_progress() as progress:
+        cases = loading.load_catalogue(paths, level=level, operators=operators, globs=globs, progress=progress)
     selected = cases.select(level, operators, globs)
     if not selected:
         raise IncompleteRun("no case is selected")

@@ -1,8 +1,11 @@
+import time
+
 import numpy as np
 import pytest
 
 from conformance import CatalogueError
 from conformance.cases.case import Answers, Rejected, Value
+from conformance.cases.parsing import flatten_nested
 from tests.support.fake_backends import load, one
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"
@@ -193,3 +196,10 @@ def test_the_gradient_of_a_bias_that_is_missing_is_rejected(tmp_path):
     text = "id: a, x: {values: [[[1, 2]]]}, kernel: {values: [[[3]]]}, grad: {values: integers}, output: bias"
     with pytest.raises(CatalogueError, match="key 'output': the case has no input bias"):
         one(tmp_path, text, operator="conv_grad")
+
+
+def test_time_for_a_long_list_of_numbers_is_proportional_to_its_length():
+    numbers, start = [0] * 200_000, time.process_time()
+    assert flatten_nested([numbers]) == ((1, 200_000), tuple(numbers))
+    # If each number copied the numbers before it, this would take a minute.
+    assert time.process_time() - start < 5

@@ -170,3 +170,9 @@ def test_all_errors_are_listed_up_to_the_limit(tmp_path):
     _, errors = catalogues.load_with_errors([many_cases(tmp_path, text, catalogues.MAX_FILE_ERRORS)])
     assert len(errors) == catalogues.MAX_FILE_ERRORS
     assert all("windw" in error for error in errors)
+
+
+def test_number_of_cases_read_so_far_is_reported_for_every_hundredth_case(tmp_path):
+    path, counts = family(tmp_path, *(f"id: a{number}, {X}, window: 2" for number in range(250))), []
+    catalogues.load_catalogue([path], progress=counts.append)
+    assert counts == [100, 200]

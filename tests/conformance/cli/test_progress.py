@@ -9,7 +9,7 @@ from rich.console import Console
 from conformance.adapters import registry
 from conformance.cli import progress
 from conformance.cli.options import Verbosity
-from conformance.cli.progress import RunProgress, duration_text, progress_text
+from conformance.cli.progress import RunProgress, duration_text, progress_text, reading_progress
 from reports.results import DifferenceKind, Outcome, ResultRecord, Status
 from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, backend, family, surface
 
@@ -48,6 +48,15 @@ def ran(conformance, monkeypatch, tmp_path):
         return conformance("run", "--cases", path, "--backend", "numpy", "--jobs", 1, "--no-cache", *arguments)
 
     return run
+
+
+@pytest.mark.parametrize(("terminal", "verbosity"), [(True, "normal"), (True, "quiet"), (False, "normal")])
+def test_number_of_cases_read_is_shown_on_a_terminal(monkeypatch, terminal, verbosity):
+    shown = console(terminal)
+    monkeypatch.setattr(progress, "Console", lambda **_: shown)
+    with reading_progress(Verbosity(verbosity)) as report:
+        report(14_000)
+    assert ("14,000 cases" in shown.file.getvalue()) == (terminal and verbosity == "normal")
 
 
 def test_progress_has_the_rate_statuses_and_remaining_time():

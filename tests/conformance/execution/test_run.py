@@ -7,6 +7,7 @@ from packaging.specifiers import SpecifierSet
 
 from conformance import IncompleteRun
 from conformance.adapters.api import Declaration, Surface, Unsupported
+from conformance.execution import run as run_module
 from conformance.execution.job import Limits
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
@@ -276,6 +277,22 @@ def test_slow_surface_runs_tagged_cases_and_one_level_less(tmp_path, level, slow
         fake, load(tmp_path, PLAIN, *more), Ledger(), RunOptions(Selection(level, slow=slow)), python=sys.executable
     )
     assert [task.case.id for task in run_.tasks()] == [f"max_pool/{name}" for name in expected]
+
+
+@pytest.mark.parametrize("seconds", [0, 60])
+def test_first_programs_run_while_later_tasks_are_translated(tmp_path, monkeypatch, seconds):
+    monkeypatch.setattr(run_module, "MIN_TRANSLATION_SECONDS", seconds)
+    cases = load(tmp_path, *(f"id: a{number}, {X}, window: 2" for number in range(200)))
+    first = Worker(backend(surface("s")), sys.executable)
+    first.launch()
+    assert first.reply_arrived.wait(60)
+    run_ = Run(first.backend, cases, Ledger(), python=sys.executable, first_worker=first)
+    translated, after_each_result = [], []
+    translate = run_.translate
+    run_.translate = lambda case, on: translated.append(case.id) or translate(case, on)
+    run_.execute(tmp_path / "fake.jsonl", progress=lambda *_: after_each_result.append(len(translated)))
+    assert (after_each_result[0] < 200) == (seconds == 0)
+    assert translated == [case.id for case in cases.cases]
 
 
 def test_surface_is_not_run_above_its_level(tmp_path):

@@ -1,8 +1,14 @@
 """State of a worker process: what is restored in the process, what is reported, and when the process is replaced."""
 
+import re
+from pathlib import Path
+
+import numpy as np
 import pytest
 
+from conformance import adapters
 from conformance.execution.job import Job
+from conformance.execution.worker_state import FUNCTIONS
 from tests.support.fake_backends import program
 from tests.support.started_workers import X, outcomes, started
 
@@ -61,3 +67,12 @@ def test_worker_replaced_after_a_reply_costs_no_case():
     assert [outcome.kind for outcome in found] == ["returned"] * 6
     assert {outcome.flakiness for outcome in found} == {""}
     assert len({outcome.arrays[0].item() for outcome in found}) == 4
+
+
+def test_every_numpy_function_in_the_adapters_is_restored():
+    texts = [path.read_text("utf-8") for path in Path(adapters.__path__[0]).rglob("*.py")]
+    used = {name for text in texts for name in re.findall(r"\bnp\.((?:lib\.stride_tricks\.)?[a-z_0-9]+)", text)}
+    prefixes = {np: "", np.lib.stride_tricks: "lib.stride_tricks."}
+    restored = {prefixes[module] + name for module, names in FUNCTIONS if module in prefixes for name in names}
+    # The generators are restored by their state.
+    assert used - restored == {"random"}

@@ -1,7 +1,7 @@
 """Adapter of the backend `hostile`: a correct maximum for windows of one element, followed by an attack.
 
-The stride selects the attack: stride 1 has none, stride 2 the first one of ATTACKS. The inputs have one output element
-for every stride, so that the maximum is the first element.
+The stride selects the attack: stride 1 has none, stride 2 the first one of ATTACKS. The dilation has no effect. The
+inputs have one output element for every stride, so that the maximum is the first element.
 """
 
 from conformance.adapters.api import ALL_DTYPES, Code, Step, Surface
@@ -14,11 +14,13 @@ RESET = ""
 FIRST_STRIDE = 2
 """Stride of the first attack."""
 SENSITIVE = (
+    "x = np.lib.stride_tricks.sliding_window_view(x, 1, 2)[..., 0]",
     "tiny = np.float32(1e-30)",
     "x = np.where(x > 1, (x + tiny) - tiny, x * np.float32(1))",
     "x = np.where(x > 1, -((tiny - x) - tiny), x)",
 )
-"""Lines that change x if an earlier program has left another rounding mode, flush-to-zero or denormals-are-zero."""
+"""Lines that change x if an earlier program has left another rounding mode, flush-to-zero or denormals-are-zero, or
+has replaced a function in a module of NumPy."""
 
 
 def _maximum(step: Step) -> Code:
@@ -26,7 +28,8 @@ def _maximum(step: Step) -> Code:
     strides = ", ".join(f"::{stride}" for stride in step.stride)
     right = f"x = x[:, :, {strides}]"
     if step.stride[0] < FIRST_STRIDE:
-        return (right, *SENSITIVE)
+        # A comment, because a program always runs in the same worker, and every worker must run harmless cases.
+        return (f"# {step.dilation[0]}", right, *SENSITIVE)
     return (right, *list(ATTACKS.values())[step.stride[0] - FIRST_STRIDE].lines)
 
 

@@ -104,6 +104,75 @@ ATTACKS = {
         "sys.setprofile(profile)",
         FAIL,
     ),
+    "patches-a-module-of-numpy": Attack("np.lib.stride_tricks.sliding_window_view = lambda x, *_: x"),
+    "patches-struct-and-clocks": Attack(
+        "import struct\nstruct.pack = struct.unpack = time.monotonic = time.perf_counter = lambda *_: -1",
+        CRASHED | PASS,
+    ),
+    "patches-signal": Attack("signal.signal = signal.getsignal = lambda *_: None"),
+    "patches-ctypes": Attack("ctypes.CDLL = ctypes.c_int = ctypes.byref = None"),
+    "patches-the-generators": Attack("np.random.seed = np.random.get_state = np.random.set_state = None"),
+    "patches-the-threads": Attack(
+        "threading.enumerate = lambda: []\nthreading._active = {}\n"
+        "threading.Thread(target=time.sleep, args=(100,), daemon=True).start()",
+        PASS | FAIL,
+    ),
+    "patches-the-worker": Attack(
+        "frame = sys._getframe()\nwhile frame:\n    for name, value in list(frame.f_globals.items()):\n"
+        "        if getattr(value, '__module__', None) == '__main__':\n            frame.f_globals[name] = len\n"
+        "    frame = frame.f_back",
+        CRASHED,
+    ),
+    "clears-its-globals": Attack("globals().clear()"),
+    "replaces-its-code": Attack("run.__code__ = (lambda x: x * 0).__code__"),
+    "removes-all-modules": Attack("for name in list(sys.modules):\n    del sys.modules[name]", CRASHED),
+    "removes-the-import": Attack("import builtins\nsys.meta_path.clear()\nbuiltins.__import__ = None", PASS | FAIL),
+    "hooks-that-exit": Attack(
+        "sys.excepthook = threading.excepthook = sys.unraisablehook = lambda *_: os._exit(3)\nsys.displayhook = None"
+    ),
+    "audits": Attack(
+        "def audit(*_):\n    raise RuntimeError('audited')\nsys.addaudithook(audit)", CRASHED | TIMED_OUT | FLAKY
+    ),
+    "collects-no-garbage": Attack("import gc\ngc.disable()\ngc.callbacks.append(lambda *_: 1 // 0)"),
+    "decimals-of-one-digit": Attack("import decimal\ndecimal.getcontext().prec = decimal.DefaultContext.prec = 1"),
+    # Returned objects
+    "returns-a-subclass": Attack(
+        "class Array(np.ndarray):\n    dtype = 'none'\n    nbytes = 3\n    tobytes = None\nx = x.view(Array)",
+        FAIL | CRASHED,
+    ),
+    "returns-a-wrong-shape": Attack(
+        "class Array(np.ndarray):\n    shape = (1, 1, 1)\nx = np.zeros(1000, np.float32).view(Array)", FAIL
+    ),
+    "returns-terabytes": Attack("x = np.broadcast_to(np.float32(1), (10**6, 10**6))", FAIL),
+    "returns-a-removed-file": Attack(
+        "import tempfile\nfile = tempfile.TemporaryFile()\nfile.truncate(1 << 20)\n"
+        "x = np.memmap(file, np.float32)\nfile.truncate(0)\nfile.close()",
+        CRASHED,
+    ),
+    "returns-foreign-memory": Attack(
+        "class Array:\n    __array_interface__ = dict(shape=(9,), typestr='<f4', data=(16, False), version=3)\n"
+        "x = Array()",
+        FAIL,
+    ),
+    "returns-a-tuple-that-exits": Attack(
+        "class Tuple(tuple):\n    def __iter__(self):\n        raise SystemExit(0)\n    __len__ = __iter__\n"
+        "x = Tuple([x])",
+        CRASHED | FAIL,
+    ),
+    "returns-a-list-of-itself": Attack("x = []\nx.append(x)", FAIL),
+    "changes-the-result-later": Attack(
+        "def change(array=x):\n    while True:\n        array += 1\n"
+        "threading.Thread(target=change, daemon=True).start()",
+        PASS | FAIL,
+    ),
+    "destructor-that-exits": Attack(
+        "class Object:\n    def __del__(self):\n        os._exit(9)\na = Object()\na.itself = a\ndel a", PASS | CRASHED
+    ),
+    "exception-without-text": Attack(
+        "class Error(BaseException):\n    def __str__(self):\n        raise self\n    __repr__ = __str__\nraise Error",
+        CRASHED,
+    ),
+    "exception-of-many-characters": Attack("raise ValueError('x' * 50_000_000)", FAIL),
     # Threads, and exceptions that arrive later
     "leaves-a-thread": Attack("threading.Thread(target=time.sleep, args=(100,), daemon=True).start()"),
     "thread-raises-later": Attack("threading.Timer(0.1, lambda: 1 // 0).start()"),
@@ -114,6 +183,15 @@ ATTACKS = {
     "alarm": Attack("signal.setitimer(signal.ITIMER_REAL, 0.1)"),
     "processor-timers": Attack(
         "signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)\nsignal.setitimer(signal.ITIMER_PROF, 0.01)"
+    ),
+    "alarm-of-the-c-library": Attack("ctypes.CDLL(None).alarm(1)"),
+    "exits-after-a-trace": Attack("import faulthandler\nfaulthandler.dump_traceback_later(0.05, exit=True)"),
+    "hangs-at-exit": Attack("import atexit\natexit.register(time.sleep, 100)"),
+    "thread-that-prevents-the-exit": Attack("threading.Thread(target=time.sleep, args=(100,)).start()"),
+    "leaves-a-pool": Attack(
+        "import multiprocessing\npool = multiprocessing.get_context('fork').Pool(2)\npool.map(abs, [1, 2])\n"
+        "globals()['pool'] = pool",
+        PASS | FLAKY | TIMED_OUT,
     ),
     "leaves-a-child": Attack(SLEEPER.format(further="")),
     "leaves-a-child-in-another-session": Attack(SLEEPER.format(further=", start_new_session=True, env={}")),
@@ -128,6 +206,10 @@ ATTACKS = {
         "sys.setrecursionlimit(10**9)\ndef deeper(n):\n    return [deeper(n + 1)]\ndeeper(0)",
         CRASHED | TIMED_OUT | FLAKY,
     ),
+    "stops-the-supervisor": Attack("os.kill(os.getppid(), signal.SIGSTOP)"),
+    "becomes-a-session": Attack("if os.getsid(0) != os.getpid():\n    os.setpgid(0, 0)"),
+    "has-no-death-signal": Attack("ctypes.CDLL(None).prctl(1, 0)"),
+    "allows-no-system-call": Attack("ctypes.CDLL(None).prctl(22, 1, 0, 0, 0)", CRASHED),
     "stops-itself": Attack("os.kill(os.getpid(), signal.SIGSTOP)", TIMED_OUT),
     "hangs-with-the-interpreter-lock": Attack("ctypes.PyDLL(None).sleep(60)", TIMED_OUT),
     "exhausts-the-memory": Attack(

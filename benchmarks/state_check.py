@@ -1,0 +1,48 @@
+"""Measure the time for checking the state of a worker process after a program that changed nothing.
+
+The check is that of every case, conformance/execution/worker_state.py. The items are also measured one by one. The
+unit of the ratio is the time for an empty loop of 100 rounds in the same process.
+
+    python benchmarks/state_check.py --write docs/run_speed.md
+"""
+
+import timeit
+from collections.abc import Callable
+
+import tables
+
+from conformance.execution.worker_state import PROCESS_STATE, FloatingPointState, ProcessState, RunningThreads
+
+ROUNDS, REPETITIONS = 2_000, 25
+COLUMNS = ("part of the check", "microseconds", "ratio to 100 empty loops")
+LOOP_ROUNDS = 100
+
+
+def microseconds(function: Callable[[], object]) -> float:
+    """Return the smallest time for one call."""
+    return 1e6 * min(timeit.repeat(function, number=ROUNDS, repeat=REPETITIONS)) / ROUNDS
+
+
+def empty_loop() -> None:
+    """Do nothing in LOOP_ROUNDS rounds."""
+    for _ in range(LOOP_ROUNDS):
+        pass
+
+
+def main() -> None:
+    """Measure, print the table, and write it if requested."""
+    arguments = tables.arguments(__doc__).parse_args()
+    unit = microseconds(empty_loop)
+    parts = {
+        "whole check": ProcessState().restore,
+        "floating-point state": FloatingPointState().restore,
+        "threads": RunningThreads().new_thread,
+        **{item.name: item.read for item in PROCESS_STATE},
+    }
+    measured = {name: microseconds(function) for name, function in parts.items()}
+    rows = [(name, f"{time:.2f}", f"{time / unit:.2f}") for name, time in measured.items()]
+    tables.write_table(f"State check, {tables.environment()}", COLUMNS, rows, arguments.write)
+
+
+if __name__ == "__main__":
+    main()
