@@ -1,15 +1,14 @@
 """Measure how many findings exploration reports for each planted bug, and whether their conditions are right.
 
 All surfaces of the backend `planted` are explored with the reference as the oracle. A surface contains one bug, so one
-finding with the right conditions is the ideal. The conditions are checked on cases that the search has not seen: new
-draws, and neighbours of the smallest case that is known by hand.
+finding with the right conditions is the ideal. The conditions are checked on cases that the search has not seen.
 
     python benchmarks/explore_findings.py --cases 4000 --seed 0 --write findings-0.json
     python benchmarks/explore_findings.py --print findings-0.json
 
-Conditions are right if at least 90 % of the unseen cases that differ satisfy them, and at least half of the unseen cases
-that satisfy them differ. A bug need not be visible in every output, so the second share can be lower. `--print` lists
-the conditions next to the description of each bug.
+Conditions are right if at least 90 % of the unseen cases that differ satisfy them, and at least half of the unseen
+cases that satisfy them differ. A bug need not be visible in every output, so the second share can be lower. `--print`
+lists the conditions next to the description of each bug.
 """
 
 import argparse
@@ -20,46 +19,39 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-from explore_faults import HANG_SECONDS, differs, planted_bugs
+from planted_calls import FATAL_NAMES, differs, evaluate_in_process, planted_bugs
 
 from conformance.adapters import registry
+from conformance.cases.case import Rejected
 from conformance.cases.features import case_features
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
-from conformance.execution.job import Limits
-from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult, make_requests
+from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, make_requests
 from conformance.exploration.explorer import CANDIDATES_PER_GENERATION, Explorer
 from conformance.exploration.oracles import ReferenceOracle
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
 from conformance.judging.ledger import Ledger
 from reports.analysis.conditions import how_condition
-from reports.results.vocabulary import How, Status
+from reports.results.vocabulary import How
 
 UNSEEN_DRAWS = 400
 """Number of new draws per operator on which conditions are checked."""
 MIN_DIFFERING, MIN_MATCHING = 0.9, 0.5
 """Minimum share of the differing cases that satisfy right conditions, and of the satisfying cases that differ."""
-FATAL_PREFIXES = ("crash", "hang")
 
 
 class PlantedEvaluator(LocalEvaluator):
-    """Runs a program only if its bug changes the output: on all other cases the surface agrees with the reference."""
+    """Runs the surfaces that have a bug in the operator of a case, in this process."""
 
-    def evaluate(self, requests: Any, surfaces: Any = (), *, fatal: bool = False) -> list[CandidateResult]:
-        """Return the result of each request on all surfaces, or on the named ones, that have a bug in the operator."""
-        names = surfaces or [surface.name for surface in self.backend.surfaces]
-        return [self._evaluate_one(request, names, fatal=fatal) for request in requests]
-
-    def _evaluate_one(self, request: Any, names: Any, *, fatal: bool) -> CandidateResult:
-        candidate = request.candidate
-        names = [name for name in names if candidate.operator in BUGS[name].operators]
-        changed = [name for name in names if differs(name, candidate)]
-        results = list(super().evaluate([request], changed, fatal=fatal)[0].surface_results) if changed else []
-        passing = [name for name in names if name not in changed]
-        return CandidateResult(
-            candidate, [*results, *(SurfaceResult(name, Status.PASS, how=How.NATIVE) for name in passing)]
-        )
+    def evaluate(self, requests: Any, surfaces: Any = (), *, fatal: bool = False) -> list[CandidateResult]:  # noqa: ARG002
+        """Return the result of each request on all surfaces, or on the named ones."""
+        names = surfaces or list(BUGS)
+        candidates = [one.candidate for one in requests]
+        return [
+            evaluate_in_process(one, [name for name in names if one.operator in BUGS[name].operators])
+            for one in candidates
+        ]
 
 
 BUGS: dict[str, Any] = {}
@@ -68,23 +60,24 @@ BUGS: dict[str, Any] = {}
 
 def explore(arguments: argparse.Namespace) -> dict[str, Any]:
     """Explore all surfaces and return the findings of each bug."""
-    BUGS.update({bug.surface: bug for bug in planted_bugs().values() if bug.name not in arguments.skip})
+    # A bug that ends the process cannot be run in this one.
+    usable = [bug for bug in planted_bugs().values() if not bug.name.startswith(FATAL_NAMES)]
+    BUGS.update({bug.surface: bug for bug in usable if arguments.match in bug.name})
     registry.backend_names.cache_clear()
     backend, start = registry.get_backend("planted"), time.perf_counter()
     operators = [name for name in OPERATORS if any(name in bug.operators for bug in BUGS.values())]
     sweeps = loading.load_catalogue().sweeps
     spaces = {operator: OperatorSpace.from_sweeps(operator, sweeps) for operator in operators}
-    limits = Limits(case_seconds=HANG_SECONDS)
-    with PlantedEvaluator(backend, sys.executable, Ledger(), surfaces=list(BUGS), limits=limits) as evaluator:
-        explorer = Explorer(evaluator, spaces, arguments.seed)
-        while explorer.counts.cases < arguments.cases:
-            size = min(CANDIDATES_PER_GENERATION, arguments.cases - explorer.counts.cases)
-            results = evaluator.evaluate(make_requests(ReferenceOracle(), list(explorer.draw_generation(size))))
-            explorer.findings.add(results, explorer.counts.cases)
-            explorer.record_results(results)
-            seconds = time.perf_counter() - start
-            print(f"{explorer.counts.cases:,} cases, {seconds:.0f} s: {len(explorer.findings.findings)} findings")
-            sys.stdout.flush()
+    evaluator = PlantedEvaluator(backend, sys.executable, Ledger(), surfaces=list(BUGS))
+    explorer = Explorer(evaluator, spaces, arguments.seed)
+    while explorer.counts.cases < arguments.cases:
+        size = min(CANDIDATES_PER_GENERATION, arguments.cases - explorer.counts.cases)
+        results = evaluator.evaluate(make_requests(ReferenceOracle(), list(explorer.draw_generation(size))))
+        explorer.findings.add(results, explorer.counts.cases)
+        explorer.record_results(results)
+        seconds = time.perf_counter() - start
+        print(f"{explorer.counts.cases:,} cases, {seconds:.0f} s: {len(explorer.findings.findings)} findings")
+        sys.stdout.flush()
     checked = check_conditions(explorer.findings.findings, spaces, arguments.seed)
     table = {
         bug.name: [
@@ -107,15 +100,21 @@ def check_conditions(findings: Any, spaces: Any, seed: int) -> list[dict[str, An
 def _checked(finding: Any, unseen: Any) -> dict[str, Any]:
     (surface, *_) = finding.surfaces
     matching = differing = both = 0
-    if not surface.removeprefix("planted.").startswith(FATAL_PREFIXES):
-        for candidate, features in unseen:
-            matches, shows = features >= frozenset(finding.conditions or ()), differs(surface, candidate)
-            matching, differing, both = matching + matches, differing + shows, both + (matches and shows)
+    for candidate, features in unseen:
+        matches, shows = features >= frozenset(finding.conditions or ()), _shows(surface, candidate)
+        matching, differing, both = matching + matches, differing + shows, both + (matches and shows)
     return {
         "symptom": str(finding.symptom), "case": finding.candidate.case.id, "conditions": finding.conditions,
         "explained": finding.explained_count, "agreeing": finding.agreeing_count,
         "matching": matching, "differing": differing, "both": both,
     }  # fmt: skip
+
+
+def _shows(surface: str, candidate: Any) -> bool:
+    if not isinstance(candidate.case.expect, Rejected):
+        return differs(surface, candidate)
+    (result,) = evaluate_in_process(candidate, [surface]).surface_results
+    return result.is_new
 
 
 def is_right(one: dict[str, Any]) -> bool:
@@ -145,7 +144,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--skip", nargs="*", default=(), metavar="BUG", help="leave these bugs out")
+    parser.add_argument("--match", default="", metavar="TEXT", help="only bugs whose name contains this text")
     parser.add_argument("--write", type=Path, metavar="FILE")
     parser.add_argument("--print", type=Path, metavar="FILE", help="print the findings of this file")
     arguments = parser.parse_args()

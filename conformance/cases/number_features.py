@@ -78,7 +78,10 @@ def number_features(case: Case, arrays: Mapping[str, Array]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class WindowCells:
-    """The cells of all windows. cells: in float64, (n, c, windows, cells). inside: False for padding, (windows, cells)."""
+    """The cells of all windows.
+
+    cells: in float64, (n, c, windows, cells). inside: False for padding, (windows, cells).
+    """
 
     cells: Array
     inside: Array

@@ -37,11 +37,13 @@ class ConventionDomain:
     conventions: id of the convention, by operator.
     contains: whether a candidate of one of these operators is in the domain.
     draw_inside: changes a draft so that it is often in the domain.
+    marks: special values that put a candidate in the domain.
     """
 
     conventions: Mapping[str, str]
     contains: Callable[[Candidate], bool]
     draw_inside: DraftChange
+    marks: tuple[str, ...] = ()
 
 
 @cache
@@ -52,6 +54,8 @@ def domains_of(operator: str) -> tuple[ConventionDomain, ...]:
 
 def conventions_of(candidate: Candidate) -> tuple[str, ...]:
     """Return the ids of the conventions that a valid candidate observes; most observe no convention."""
+    if candidate.violation:  # the call has no result
+        return ()
     domains = (domain for domain in domains_of(candidate.operator) if domain.contains(candidate))
     return tuple(dict.fromkeys(domain.conventions[candidate.operator] for domain in domains))
 
@@ -221,6 +225,7 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         },
         _has_mark("nan"),
         draw_marked("nan"),
+        marks=("nan",),
     ),
     ConventionDomain(
         {
@@ -229,11 +234,13 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         },
         _has_mark("-inf"),
         draw_marked("-inf"),
+        marks=("-inf",),
     ),
     ConventionDomain(
         _conventions("max_pool/zeros-of-both-signs", _returns_indices),
         _may_mix_signed_zeros,
         draw_marked("-0.0", low=0, high=0),
+        marks=("-0.0",),
     ),
     ConventionDomain(
         _conventions("lp_pool/p-1-of-negative-values", _has_gradient_of_powers),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance.cases.features import case_features
 from conformance.cases.operators import PaddingWord
@@ -128,6 +128,7 @@ def neighbours_of(candidate: Candidate, space: OperatorSpace) -> list[Candidate]
 
 
 def _single_changes(candidate: Candidate, space: OperatorSpace) -> Iterator[Candidate]:
+    yield replace(candidate, violation=None, following=None)
     for factor, level in candidate.levels.items():
         if factor == "rank":
             yield from _axis_changes(candidate)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from conformance.cases.features import case_features
 from conformance.exploration.candidate import Candidate
@@ -16,12 +17,15 @@ MAX_CONDITIONS = 4
 """Maximum number of conditions of a finding."""
 MIN_DIFFERING_SHARE = 0.4
 """Minimum share of the cases that satisfy the conditions and differ. A bug need not be visible in every output."""
+MIN_NEIGHBOURS = 15
+"""Number of neighbours that count even if fewer generated cases differ."""
 MAX_REMEMBERED = 1000
 """Number of agreeing candidates remembered per operator, surface and oracle, and of differing ones."""
 CORRECT_STATUSES = AGREEING_STATUSES | {Status.STALE}
 """Statuses of candidates that agree, also where the ledger expects a difference."""
 NAN_PREFIX = "NaN in "
 """Start of the features of inputs with NaN. A NaN hides all other values of its window."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class SurfaceRecord:
         _remember(self.differing, difference)
 
 
-def _remember(remembered: list[object], one: object) -> None:
+def _remember(remembered: list[T], one: T) -> None:
     if len(remembered) < MAX_REMEMBERED:
         remembered.append(one)
 
@@ -122,13 +126,11 @@ def find_conditions(
 
     is_explained: whether another finding explains a difference; these are left out.
     """
-    drawn = [
-        one.features
-        for one in record.differing
-        if _is_comparable(symptom, one.symptom) and not is_explained(one)
-    ]
-    differing = [evidence.smallest, *evidence.differing, *drawn]
-    agreeing = [*evidence.agreeing, *record.agreeing_features(symptom)]
+    drawn = [one.features for one in record.differing if _is_comparable(symptom, one.symptom) and not is_explained(one)]
+    # Neighbours show the limits of a cause, but are all alike: they must not outnumber the generated cases.
+    limit = max(MIN_NEIGHBOURS, len(drawn))
+    differing = [evidence.smallest, *_sample(evidence.differing, limit), *drawn]
+    agreeing = [*_sample(evidence.agreeing, limit), *record.agreeing_features(symptom)]
     if not _has_nan(evidence.smallest):
         agreeing = [features for features in agreeing if not _has_nan(features)]
     found = best_conjunction(evidence.smallest, differing, agreeing, _condition_rank, MAX_CONDITIONS)
@@ -138,6 +140,11 @@ def find_conditions(
     # The cases may differ for several reasons: then describe the smallest one alone.
     alone = shortest_conjunction([evidence.smallest], agreeing, _condition_rank)
     return _counted(alone or (), differing, agreeing)
+
+
+def _sample(items: Sequence[frozenset[str]], limit: int) -> Sequence[frozenset[str]]:
+    """Return at most `limit` items, evenly distributed."""
+    return items[:: max(1, -(-len(items) // limit))]
 
 
 def _is_comparable(symptom: Symptom, other: Symptom) -> bool:

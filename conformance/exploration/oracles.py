@@ -155,9 +155,10 @@ class RelationOracle:
     def checks(self, run: Run, candidate: Candidate, *, fatal: bool) -> Sequence[RelationCheck]:  # noqa: ARG002
         """Return a check for each relation and surface.
 
-        A candidate that observes a convention has no checks, because some answers to it violate a relation.
+        A candidate that observes a convention has no checks, because some answers to it violate a relation. Neither has
+        an invalid call, nor a sequence of operators.
         """
-        if conventions_of(candidate):
+        if conventions_of(candidate) or candidate.violation or candidate.following:
             return []
         inputs = {name: spec.make() for name, spec in candidate.case.inputs.items()}
         checks = []

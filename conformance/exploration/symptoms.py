@@ -65,7 +65,7 @@ class Symptom:
         if self == other:
             return True
         covers = self.oracle in {REFERENCE, other.oracle}
-        return covers and self._is_wrong_output and other._is_wrong_output  # noqa: SLF001 - the same class
+        return covers and self._is_wrong_output and other._is_wrong_output
 
     @property
     def _is_wrong_output(self) -> bool:

@@ -86,8 +86,8 @@ def best_conjunction(
 ) -> tuple[str, ...]:
     """Return the conjunction of some candidates that agrees best with two sets of items.
 
-    The agreement is the harmonic mean of two shares: of the positive items that satisfy the conditions, and of the items
-    that satisfy them and are positive (the F1 score). Neither has to be complete: positive items may have another
+    The agreement is the harmonic mean of two shares: of the positive items that satisfy the conditions, and of the
+    items that satisfy them and are positive (the F1 score). Neither has to be complete: positive items may have another
     cause, and a cause need not have an effect on every item. A further condition must increase the agreement by
     MIN_IMPROVEMENT. Among equal conjunctions, the one with the lowest ranks is returned; () if no candidate agrees.
     """
