@@ -69,8 +69,11 @@ def _padding_beyond_output(case: Case, axis: int, amount: int) -> list[int]:
 
 
 def _next_groups(case: Case, _axis: int, amount: int) -> Mapping[str, Any]:
-    channels = case.shape[1]
-    return {"groups": next(count for count in range(2 + amount, 3 * channels + 4 + amount) if channels % count)}
+    channels, outputs = case.shape[1], case.inputs["kernel"].shape[0]
+    # For a convolution, groups that do not divide the outputs would be a second violation.
+    divisors = [count for count in range(2, outputs + 1) if outputs % count == 0]
+    counts = range(2 + amount, 3 * channels + 4 + amount) if "output_padding" in case.parameters else divisors
+    return {"groups": next(count for count in counts if channels % count)}
 
 
 def _with_other_shape(name: str, axis: int) -> RawChange:
@@ -117,7 +120,7 @@ RAW_CHANGES: Mapping[str, RawChange] = {
     "GroupsAreZero": lambda _case, _axis, _amount: {"groups": 0},
     "NegativeGroups": lambda _case, _axis, amount: {"groups": -1 - amount},
     "GroupsDoNotDivideChannels": _next_groups,
-    "GroupsDoNotDivideOutputs": _with_other_shape("kernel", 0),
+    "GroupsDoNotDivideOutputs": lambda case, axis, _amount: _with_other_shape("kernel", 0)(case, axis, 0),
     "NegativeOutputPadding": _on_axis("output_padding", lambda _case, _axis, amount: -1 - amount),
     "PaddingExceedsOutput": _on_axis("padding", _padding_beyond_output),
     "CropExceedsInput": _on_axis("pads", lambda case, axis, amount: [-case.shape[2 + axis] - 1 - amount, 0]),

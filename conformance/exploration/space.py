@@ -209,7 +209,7 @@ def is_affordable(candidate: Candidate) -> bool:
 def _has_slow_reference(operator: Operator) -> bool:
     """Check whether the reference evaluates functions to certified accuracy, or a gradient cell by cell."""
     selects_or_adds = operator.arithmetic is Arithmetic.SELECTION or operator.arithmetic.is_linear
-    return not selects_or_adds or (operator.is_gradient and operator.geometry is Geometry.GLOBAL)
+    return not selects_or_adds or (operator.is_gradient and operator.geometry in {Geometry.GLOBAL, Geometry.BINS})
 
 
 def _has_too_many_bins(candidate: Candidate) -> bool:
