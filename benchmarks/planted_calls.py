@@ -12,7 +12,7 @@ from typing import Any
 from conformance.adapters import registry
 from conformance.adapters.api import Program
 from conformance.cases.arrays import array_digest
-from conformance.cases.case import Rejected
+from conformance.cases.case import Case, Rejected
 from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS
 from conformance.exploration.candidate import Candidate
@@ -42,20 +42,20 @@ def planted_bugs() -> dict[str, Any]:
     return dict(conformance_planted.BUGS)
 
 
-def outcome_of(name: str, candidate: Candidate, arrays: Any) -> ProgramOutcome:
-    """Return the outcome of a candidate on a surface; name: without `planted.`. arrays: the inputs, in order."""
+def outcome_of(name: str, case: Case) -> ProgramOutcome:
+    """Return the outcome of a case on a surface; name: without `planted.`."""
     import conformance_planted  # noqa: PLC0415
 
-    case, result = candidate.case, tuple(arrays)
+    result = tuple(case.inputs[one].make() for one in OPERATORS[case.operator].inputs if one in case.inputs)
     try:
         for operator, parameters in _calls(case):
             result = (conformance_planted.call(name, operator, *result, **parameters),)
-    except (ArithmeticError, ValueError, IndexError, TypeError) as error:
+    except (ArithmeticError, AttributeError, ValueError, IndexError, TypeError) as error:
         return ProgramOutcome(Outcome.REJECTED, message=f"{type(error).__name__}: {error}")
     return ProgramOutcome(Outcome.RETURNED, result)
 
 
-def _calls(case: Any) -> list[tuple[str, dict[str, Any]]]:
+def _calls(case: Case) -> list[tuple[str, dict[str, Any]]]:
     """Return the operator and the parameters of each call of a case."""
     outputs = {"output"} if case.operator.startswith("conv") else set()
     known = OPERATORS[case.operator].defaults.keys() | outputs
@@ -65,12 +65,6 @@ def _calls(case: Any) -> list[tuple[str, dict[str, Any]]]:
     given = {**first.parameters, "output": case.parameters.get("output")}
     calls = [(case.operator, {key: value for key, value in given.items() if key in known})]
     return [*calls, *((step.operator, dict(step.parameters)) for step in following)]
-
-
-def ordered_inputs(candidate: Candidate) -> list[Any]:
-    """Return the inputs of a candidate in the order in which programs take them."""
-    case = candidate.case
-    return [case.inputs[name].make() for name in OPERATORS[candidate.operator].inputs if name in case.inputs]
 
 
 def same_outcomes(one: ProgramOutcome, other: ProgramOutcome) -> bool:
@@ -87,8 +81,7 @@ def evaluate_in_process(candidate: Candidate, names: Any) -> CandidateResult:
         return CandidateResult(candidate)
     if isinstance(candidate.case.expect, Rejected):
         names = [name for name in names if _validates(name)]
-    arrays = ordered_inputs(candidate)
-    return CandidateResult(candidate, [_judged(name, candidate, arrays, expected) for name in names])
+    return CandidateResult(candidate, [_judged(name, candidate, expected) for name in names])
 
 
 def _validates(surface: str) -> bool:
@@ -107,8 +100,8 @@ def _can_check(candidate: Candidate) -> bool:
     return unsupported_by_oracle(candidate, surface, program, lambda _case: False) is None
 
 
-def _judged(name: str, candidate: Candidate, arrays: Any, expected: Expected) -> SurfaceResult:
-    outcome = outcome_of(name.removeprefix("planted."), candidate, arrays)
+def _judged(name: str, candidate: Candidate, expected: Expected) -> SurfaceResult:
+    outcome = outcome_of(name.removeprefix("planted."), candidate.case)
     verdict = judge_outcome(outcome, expected.target)  # type: ignore[arg-type]
     if verdict.verdict == Verdict.AGREE:
         return SurfaceResult(name, Status.PASS, how=How.NATIVE, kind="agree")
@@ -130,7 +123,7 @@ def differs(surface: str, candidate: Candidate) -> bool:
         return _validates(surface)
     if name.startswith(FATAL_NAMES):
         return True
-    return not same_outcomes(outcome_of(name, candidate, ordered_inputs(candidate)), _correct_outcome(candidate))
+    return not same_outcomes(outcome_of(name, candidate.case), _correct_outcome(candidate))
 
 
 _last_correct: list[Any] = [None, None]
@@ -139,6 +132,6 @@ _last_correct: list[Any] = [None, None]
 
 def _correct_outcome(candidate: Candidate) -> ProgramOutcome:
     if _last_correct[0] is not candidate:
-        _last_correct[:] = candidate, outcome_of(NONE, candidate, ordered_inputs(candidate))
+        _last_correct[:] = candidate, outcome_of(NONE, candidate.case)
     outcome: ProgramOutcome = _last_correct[1]
     return outcome

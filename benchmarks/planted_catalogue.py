@@ -5,6 +5,7 @@ level standard run on the surface. A case shows the bug if it differs, crashes, 
 convention than the surface without a bug.
 
     python benchmarks/planted_catalogue.py --measure        runs the cases, which takes minutes, and saves the results
+    python benchmarks/planted_catalogue.py --measure-new    only for bugs without a result, in this process
     python benchmarks/planted_catalogue.py --write docs/explore_faults.md
 
 --columns FILE adds columns to the table from JSON, {title: {bug: cell}}, as written by `explore_faults.py --columns`.
@@ -18,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 PACKAGE = str(HERE.parent / "tests" / "support" / "planted_package")
@@ -27,7 +29,12 @@ if PACKAGE not in sys.path:
 
 from conformance_planted import BUGS  # noqa: E402 - the path is set above
 
+sys.path.insert(0, str(HERE))
+from planted_calls import NONE, outcome_of, same_outcomes  # noqa: E402
+
+from conformance.cases.case import Rejected  # noqa: E402
 from conformance.catalogue import loading  # noqa: E402
+from reports.results.vocabulary import Outcome  # noqa: E402
 
 MEASUREMENTS = HERE / "planted_catalogue.json"
 LEVELS = ("smoke", "standard")
@@ -77,6 +84,28 @@ def measure(log: Callable[[str], None]) -> dict[str, object]:
             found[name] = {level: (min(numbers[level], default=0), len(numbers[level])) for level in LEVELS}
             log(f"{name}: {found[name]}")
     return {"cases": {level: len(order[level]) for level in LEVELS}, "found": found}
+
+
+def measure_new(measured: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any]:
+    """Add the bugs that have no measurement yet. They must not crash or hang."""
+    catalogue = loading.load_catalogue()
+    order = {level: {case.id: number for number, case in enumerate(catalogue.select(level), 1)} for level in LEVELS}
+    found = {name: counts for name, counts in measured["found"].items() if name in BUGS}
+    for name in BUGS.keys() - found.keys():
+        shown = [case.id for case in catalogue.select("standard") if _shows(name, case)]
+        numbers = {level: [order[level][case] for case in shown if case in order[level]] for level in LEVELS}
+        found[name] = {level: (min(numbers[level], default=0), len(numbers[level])) for level in LEVELS}
+        log(f"{name}: {found[name]}")
+    return {"cases": {level: len(order[level]) for level in LEVELS}, "found": {name: found[name] for name in BUGS}}
+
+
+def _shows(name: str, case: Any) -> bool:
+    """Whether a case shows a bug: the surface differs from the reference, or from the surface without a bug."""
+    if case.operator not in BUGS[name].operators or case.via:
+        return False
+    if isinstance(case.expect, Rejected):
+        return BUGS[name].program.validates and outcome_of(name, case).kind == Outcome.RETURNED
+    return not same_outcomes(outcome_of(name, case), outcome_of(NONE, case))
 
 
 def showing(operators: tuple[str, ...]) -> dict[str, list[str]]:
@@ -149,9 +178,15 @@ def main() -> None:
     parser.add_argument(
         "--measure", action="store_true", help=f"run all cases and save the results in {MEASUREMENTS.name}"
     )
+    parser.add_argument(
+        "--measure-new", action="store_true", help="measure bugs without a result, and save the results"
+    )
     parser.add_argument("--columns", type=Path, metavar="FILE", help="additional columns of the table, in JSON")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page to this file")
     arguments = parser.parse_args()
+    if arguments.measure_new:
+        measured = measure_new(json.loads(MEASUREMENTS.read_text("utf-8")), lambda line: print(line, flush=True))
+        MEASUREMENTS.write_text(json.dumps(measured) + "\n", "utf-8")
     if arguments.measure:
         MEASUREMENTS.write_text(json.dumps(measure(lambda line: print(line, flush=True))) + "\n", "utf-8")
     measured = json.loads(MEASUREMENTS.read_text("utf-8"))

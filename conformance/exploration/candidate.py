@@ -107,10 +107,12 @@ class Candidate:
         """Check that the output is not empty and that the values exist in the dtype.
 
         Every window must contain an input cell, and every pad needs enough cells to copy. Geometries without these are
-        possible only if the operator has a convention about them.
+        possible only for convolutions, and if the operator has a convention about them.
         """
         row, operator = (0,) * len(self._sweep.factors), OPERATORS[self.operator]
-        possible = DISPUTED_GEOMETRIES[operator.geometry] if operator.has_disputed_geometry else None
+        # A convolution of padding alone is a sum of zeros.
+        is_sum = operator.has_weights and operator.geometry is Geometry.WINDOWS
+        possible = DISPUTED_GEOMETRIES[operator.geometry] if operator.has_disputed_geometry or is_sum else None
         disputed = bool(possible and possible(self.levels, self.per_axis("extent"), self.rank))
         return (disputed or self._sweep.is_possible(row)) and self._sweep.is_generated(row)
 

@@ -19,8 +19,10 @@ from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, Operato
 from conformance.catalogue.factors import PADDING_REACH
 from conformance.exploration.candidate import WHOLE_NUMBER_VALUES, Candidate
 from conformance.exploration.convention_draws import (
+    LARGE_INTEGER_INPUT,
     SIGNED_INTEGER_INPUT,
     DraftChange,
+    draw_float16,
     draw_inputs,
     draw_integer_dtype,
     draw_large_padding,
@@ -143,6 +145,13 @@ def _has_no_target(candidate: Candidate) -> bool:
     )
 
 
+def _largest(candidate: Candidate) -> float:
+    """Return the largest finite magnitude in x, as far as it is known without generating x."""
+    cells = np.abs(_written_numbers(candidate))
+    finite = cells[np.isfinite(cells)]
+    return float(finite.max()) if finite.size else float(_input_options(candidate, "x").get("high", 9))
+
+
 def _conventions(convention_id: str, applies: Callable[[Operator], bool]) -> dict[str, str]:
     """Return the convention of each operator to which it applies; `{}` in the id stands for the operator."""
     return {name: convention_id.format(name) for name, operator in OPERATORS.items() if applies(operator)}
@@ -169,6 +178,8 @@ def _has_gradient_of_powers(operator: Operator) -> bool:
     return operator.arithmetic is Arithmetic.POWERS and operator.is_gradient
 
 
+MAX_FLOAT16 = 65_504
+"""Largest float16. A norm of larger powers observes a convention in every dtype, to keep the check simple."""
 PADDING_ONLY_CONVENTION = "max_pool/window-of-padding-only"
 CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
     ConventionDomain(
@@ -251,6 +262,22 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         _conventions("lp_pool/odd-p-of-negative-values", _has_gradient_of_powers),
         _has_negative_under_power(lambda power: power % 2 == 1 and power > 1),
         draw_power(3, 5),
+    ),
+    ConventionDomain(
+        {"conv": "conv/algorithm"},
+        lambda candidate: _has_mark("inf")(candidate) or _has_mark("-inf")(candidate) or _has_mark("nan")(candidate),
+        draw_marked("inf"),
+        marks=("inf", "nan"),
+    ),
+    ConventionDomain(
+        {"lp_pool": "lp_pool/power-that-overflows"},
+        lambda candidate: _largest(candidate) ** float(candidate.levels["p"]) > MAX_FLOAT16,
+        draw_inputs(x=LARGE_INTEGER_INPUT),
+    ),
+    ConventionDomain(
+        _conventions("{}/accumulation-in-float16", _averages(Geometry.WINDOWS, Geometry.GLOBAL, Geometry.BINS)),
+        lambda candidate: candidate.levels["dtype"] == "float16" and _largest(candidate) >= LARGE_INTEGER_INPUT["low"],
+        draw_float16(LARGE_INTEGER_INPUT),
     ),
     ConventionDomain(
         # No convention covers integer averages of bins.

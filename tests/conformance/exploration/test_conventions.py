@@ -49,14 +49,24 @@ def test_every_convention_is_in_the_catalogue_and_the_reference_has_an_answer():
 OBSERVED = {
     "max_pool": {"max_pool/window-of-padding-only"},
     "min_pool_grad": {"max_pool/window-of-padding-only", "min_pool_grad/tie"},
-    "avg_pool": {"avg_pool/window-of-padding-only", "avg_pool/integers", "avg_pool/integers-in-int32"},
+    "avg_pool": {
+        "avg_pool/window-of-padding-only",
+        "avg_pool/integers",
+        "avg_pool/integers-in-int32",
+        "avg_pool/accumulation-in-float16",
+    },
     "avg_pool_grad": set(),
-    "adaptive_avg_pool": set(),
-    "global_avg_pool": {"avg_pool/integers", "global_avg_pool/integers"},
+    "adaptive_avg_pool": {"adaptive_avg_pool/accumulation-in-float16"},
+    "global_avg_pool": {
+        "avg_pool/integers",
+        "global_avg_pool/integers",
+        "global_avg_pool/accumulation-in-float16",
+    },
     "adaptive_max_pool_grad": {"adaptive_max_pool_grad/tie", "adaptive_max_pool_grad/tie-in-a-plane"},
-    "lp_pool": set(),
+    "lp_pool": {"lp_pool/power-that-overflows"},
     "lp_pool_grad": {"lp_pool/p-1-of-negative-values", "lp_pool/odd-p-of-negative-values"},
     "max_unpool_grad": {"max_pool/window-of-padding-only", "max_pool/padding-equal-to-window"},
+    "conv": {"conv/algorithm"},
     "pad_grad": {f"pad/{mode}-beyond-the-extent" for mode in ("reflect", "symmetric", "wrap")},
 }
 
