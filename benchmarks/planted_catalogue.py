@@ -27,7 +27,7 @@ if PACKAGE not in sys.path:
     sys.path.insert(0, PACKAGE)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [PACKAGE, os.environ.get("PYTHONPATH")]))
 
-from conformance_planted import BUGS  # noqa: E402 - the path is set above
+from conformance_planted import BUGS, CALLING_BUGS  # noqa: E402 - the path is set above
 
 sys.path.insert(0, str(HERE))
 from planted_calls import NONE, outcome_of, same_outcomes  # noqa: E402
@@ -57,7 +57,14 @@ it, and that it does not show in a neighbouring case.
 
 The columns **smoke** and **standard** describe the two levels of the catalogue. The number is how many cases of the
 level run, in catalogue order, until the first one shows the bug. The number in parentheses is how many cases of the
-level show it. A dash means that no case shows it. Level smoke has {smoke:,} cases, level standard has {standard:,}.
+level show it. A dash means that no case shows it. The bugs of set 2 were designed without knowledge of how cases are
+generated. Level smoke has {smoke:,} cases, level standard has {standard:,}.
+"""
+CALLING = """\
+## Bugs of calling
+
+The package also has bugs that depend on how a program calls an operator. No case can express such a call, so neither
+the catalogue nor exploration finds them. A test shows each of them with its own program.
 """
 SEARCHES = """\
 The last columns describe random searches, measured by `benchmarks/explore_faults.py`. The number is how many cases, of
@@ -133,8 +140,21 @@ def options(name: str, values: Iterable[str]) -> Iterator[str]:
 def page(cases: Mapping[str, int], found: Found, more: Columns) -> str:
     """Return the documentation page: a summary by depth, and a table of all bugs."""
     parts = [HEAD.format(**cases), *([SEARCHES] if more else [])]
-    parts += ["## Summary\n", depths(found), "## Bugs\n", table(found, more)]
-    return "\n".join(parts)
+    parts += ["## Summary\n", depths(found), sets(found), "## Bugs\n", table(found, more), CALLING]
+    return "\n".join(parts) + "".join(
+        f"- {bug.sentence} It shows when {bug.condition}.\n" for bug in CALLING_BUGS.values()
+    )
+
+
+def sets(found: Found) -> str:
+    """Return a table with the number of bugs found, by the set to which they belong."""
+    rows = []
+    for number in (1, 2):
+        names = [bug.name for bug in BUGS.values() if bug.planted_set == number]
+        rows.append(
+            [str(number), str(len(names)), *(str(sum(found[name][level][1] > 0 for name in names)) for level in LEVELS)]
+        )
+    return markdown(["set", "bugs", *(f"found by {level}" for level in LEVELS)], rows)
 
 
 def depths(found: Found) -> str:
@@ -152,13 +172,14 @@ def table(found: Found, more: Columns) -> str:
     """Return a table with one row per bug, sorted by operator."""
     rows = [
         [
-            f"`{bug.name}`", ", ".join(f"`{name}`" for name in bug.operators), bug.sentence, bug.condition,
+            f"`{bug.name}`", str(bug.planted_set), ", ".join(f"`{name}`" for name in bug.operators),
+            bug.sentence, bug.condition,
             *(cell(*found[bug.name][level]) for level in LEVELS),
             *(column.get(bug.name, "") for column in more.values()),
         ]
         for bug in sorted(BUGS.values(), key=lambda bug: (bug.operators, bug.depth, bug.name))
     ]  # fmt: skip
-    return markdown(["bug", "operator", "what is wrong", "shows when", *LEVELS, *more], rows)
+    return markdown(["bug", "set", "operator", "what is wrong", "shows when", *LEVELS, *more], rows)
 
 
 def cell(first: int, shown: int) -> str:

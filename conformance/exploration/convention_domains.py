@@ -20,6 +20,7 @@ from conformance.catalogue.factors import PADDING_REACH
 from conformance.exploration.candidate import WHOLE_NUMBER_VALUES, Candidate
 from conformance.exploration.convention_draws import (
     LARGE_INTEGER_INPUT,
+    LARGE_LOW,
     SIGNED_INTEGER_INPUT,
     DraftChange,
     draw_float16,
@@ -276,7 +277,7 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
     ),
     ConventionDomain(
         _conventions("{}/accumulation-in-float16", _averages(Geometry.WINDOWS, Geometry.GLOBAL, Geometry.BINS)),
-        lambda candidate: candidate.levels["dtype"] == "float16" and _largest(candidate) >= LARGE_INTEGER_INPUT["low"],
+        lambda candidate: candidate.levels["dtype"] == "float16" and _largest(candidate) >= LARGE_LOW,
         draw_float16(LARGE_INTEGER_INPUT),
     ),
     ConventionDomain(

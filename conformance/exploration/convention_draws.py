@@ -17,7 +17,8 @@ CandidateDraft = tuple[dict[str, FactorLevel], InputOptions]
 DraftChange = Callable[[CandidateDraft, Rng], CandidateDraft]
 SIGNED_INTEGER_INPUT = {"values": "integers", "low": -9, "high": 9}
 NEGATIVE_INTEGER_INPUT = {"values": "integers", "low": -9, "high": -1}
-LARGE_INTEGER_INPUT = {"values": "integers", "low": 7500, "high": 30_000}
+LARGE_LOW = 7500
+LARGE_INTEGER_INPUT = {"values": "integers", "low": LARGE_LOW, "high": 30_000}
 """Integers whose sums and powers leave the range of float16."""
 MAX_EXTENT_FOR_LARGE_PADS = 9
 """Maximum extent of an axis whose pads are drawn beyond the extent."""
