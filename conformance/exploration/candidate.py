@@ -25,7 +25,7 @@ from conformance.catalogue.factors import (
     level_per_axis,
 )
 from conformance.catalogue.sweeps import Sweep
-from conformance.exploration.invalid_calls import Violation
+from conformance.exploration.draws.invalid_calls import Violation
 
 CASE_ID_PREFIX = "explored"
 CASE_SOURCE = "found by exploring"

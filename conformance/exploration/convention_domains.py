@@ -1,4 +1,4 @@
-"""Domains of conventions: the candidates that observe one. `convention_draws` draws such candidates.
+"""Domains of conventions: the candidates that observe one. `draws.conventions` draws such candidates.
 
 Examples of domains are windows without an input cell, equal values, and negative numbers with an odd power. Membership
 depends only on the parameters and values of a candidate, so it can be checked again while a candidate is shrunk.
@@ -18,7 +18,7 @@ from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
 from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, Operator
 from conformance.catalogue.factors import PADDING_REACH
 from conformance.exploration.candidate import WHOLE_NUMBER_VALUES, Candidate
-from conformance.exploration.convention_draws import (
+from conformance.exploration.draws.conventions import (
     LARGE_INTEGER_INPUT,
     LARGE_LOW,
     SIGNED_INTEGER_INPUT,

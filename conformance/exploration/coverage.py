@@ -13,7 +13,7 @@ from itertools import chain, combinations
 from conformance.cases.geometry import has_remainder
 from conformance.cases.steps import Step, case_step
 from conformance.exploration.candidate import PAIR_FACTORS, Candidate
-from conformance.exploration.sizes import LARGE_WINDOW_CELLS, VECTOR_WIDTH_SIZES, PaddingKind
+from conformance.exploration.draws.sizes import LARGE_WINDOW_CELLS, VECTOR_WIDTH_SIZES, PaddingKind
 from conformance.exploration.space import WORD_FACTORS
 from reports.results.vocabulary import Word
 

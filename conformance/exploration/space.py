@@ -20,11 +20,11 @@ from conformance.catalogue.factors import FactorLevel
 from conformance.catalogue.sweeps import DEFAULT_LEVELS, Sweep, generator_of_level
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import conventions_of, domains_of
-from conformance.exploration.convention_draws import InputOptions
-from conformance.exploration.invalid_calls import AMOUNTS, Violation, violations_for
+from conformance.exploration.draws.conventions import InputOptions
+from conformance.exploration.draws.invalid_calls import AMOUNTS, Violation, violations_for
+from conformance.exploration.draws.numbers import FOLLOWED_OPERATORS, draw_following, draw_numbers, with_index_dtype
+from conformance.exploration.draws.sizes import LONG_AXIS_CELLS, draw_sizes
 from conformance.exploration.rng import Rng
-from conformance.exploration.sizes import LONG_AXIS_CELLS, draw_sizes
-from conformance.exploration.value_draws import FOLLOWED_OPERATORS, draw_following, draw_numbers, with_index_dtype
 
 MAX_TERMS = 400_000
 """Maximum number of terms of a case: output cells · window cells · channels.

@@ -9,8 +9,8 @@ import pytest
 
 from conformance.cases.steps import case_step
 from conformance.execution.worker_process import Worker
+from conformance.exploration.draws.invalid_calls import Violation
 from conformance.exploration.evaluation import make_requests
-from conformance.exploration.invalid_calls import Violation
 from conformance.exploration.oracles import ReferenceOracle, evaluate
 from conformance.exploration.rng import Rng
 from conformance.exploration.shrinking import shrink

@@ -8,7 +8,7 @@ import pytest
 from conformance.cases.invalid import VIOLATIONS, violations_of
 from conformance.cases.operators import OPERATORS
 from conformance.exploration.convention_domains import conventions_of
-from conformance.exploration.invalid_calls import NEEDED, RAW_CHANGES, Violation, violations_for
+from conformance.exploration.draws.invalid_calls import NEEDED, RAW_CHANGES, Violation, violations_for
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
 from conformance.judging.expected import compute_expected
