@@ -47,7 +47,7 @@ EXTRA_LEVELS: Mapping[str, Sequence[FactorLevel]] = {"p": (1.5,), "value": (-1, 
 """Levels that no sweep has. All frameworks agree on their meaning."""
 WHOLE_PAD_VALUES = (0, 7)
 """Pad values that every integer dtype has."""
-NUMBERS_INTERVAL, INVALID_INTERVAL, FOLLOWING_INTERVAL = 3, 12, 8
+NUMBERS_INTERVAL, INVALID_INTERVAL, FOLLOWING_INTERVAL = 4, 12, 8
 """One in this number of candidates has drawn numbers, violates a precondition, or is followed by a pooling."""
 
 
