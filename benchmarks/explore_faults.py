@@ -20,7 +20,6 @@ A bug that is not found counts with all cases. --columns writes columns for `ben
 import argparse
 import json
 import math
-import os
 import statistics
 import sys
 import time
@@ -29,9 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.adapters import registry
-from conformance.cases.arrays import array_digest
 from conformance.cases.operators import OPERATORS
-from conformance.cases.steps import case_step
 from conformance.catalogue import loading
 from conformance.execution.job import Limits
 from conformance.exploration.candidate import Candidate
@@ -45,23 +42,12 @@ from conformance.judging.ledger import Ledger
 
 sys.path.insert(0, str(Path(__file__).parent))
 from explore_uniform import Uniform
+from planted_calls import FATAL_NAMES, differs, evaluate_in_process, planted_bugs
 
-PACKAGE = Path(__file__).parent.parent / "tests" / "support" / "planted_package"
 HANG_SECONDS = 2.0
 """Time limit of one case in seconds."""
-FATAL_NAMES = ("crash", "hang")
-"""Prefixes of the names of bugs that crash or hang the process."""
 LIMITS = (1000, 2000, 4000, 20_000, 200_000)
 """Numbers of cases for which searches are compared."""
-
-
-def planted_bugs() -> dict[str, Any]:
-    """Import the package of planted bugs from the tests folder; return the bugs by name."""
-    sys.path.insert(0, str(PACKAGE))
-    os.environ["PYTHONPATH"] = str(PACKAGE)
-    import conformance_planted  # noqa: PLC0415
-
-    return dict(conformance_planted.BUGS)
 
 
 def extra_factors(candidate: Candidate, smallest: dict[str, Any]) -> int:
@@ -95,41 +81,8 @@ def count_non_default_factors(case: Any) -> int:
     count += sum(size != 0 for size in given.get("output_padding") or ())
     count += sum(any(pair) for name in ("padding", "pads") if name in given for pair in given[name])
     scalars = {"rounding", "count_include_pad", "divisor", "p", "mode", "value", "ties", "output"}
+    count += bool(case.then)
     return count + sum(given[name] != defaults.get(name) for name in scalars & given.keys())
-
-
-def differs(surface: str, candidate: Candidate) -> bool:
-    """Check whether a bug changes the output of a case. Other cases need not be judged.
-
-    Without the bug the surface agrees with the reference on the whole catalogue. A bug that crashes or hangs cannot be
-    run in this process, so the answer for it is True.
-    """
-    name = surface.removeprefix("planted.")
-    if name.startswith(FATAL_NAMES):
-        return True
-    step = case_step(candidate.case)
-    known = OPERATORS[step.operator].defaults.keys() | ({"output"} if candidate.operator.startswith("conv") else set())
-    given = {**step.parameters, "output": candidate.case.parameters.get("output")}
-    given = {key: value for key, value in given.items() if key in known}
-    arrays = [spec.make() for spec in _ordered_inputs(candidate)]
-    with_bug, correct = (_outcome(which, candidate.operator, arrays, given) for which in (name, "none"))
-    return with_bug != correct
-
-
-def _ordered_inputs(candidate: Candidate) -> list[Any]:
-    return [
-        candidate.case.inputs[name] for name in OPERATORS[candidate.operator].inputs if name in candidate.case.inputs
-    ]
-
-
-def _outcome(name: str, operator: str, arrays: list[Any], given: dict[str, Any]) -> str:
-    """Return the digest of a surface's output, or the error message."""
-    import conformance_planted  # noqa: PLC0415
-
-    try:
-        return array_digest(conformance_planted.call(name, operator, *arrays, **given))
-    except (ValueError, IndexError, TypeError) as error:
-        return repr(error)
 
 
 class Search:
@@ -154,15 +107,20 @@ class Search:
         results = []
         for number, candidate in enumerate(self.explorer.draw_generation(size), self.explorer.counts.cases + 1):
             surfaces = [name for name in self.surfaces(candidate.operator) if differs(name, candidate)]
-            results += (
-                self.evaluator.evaluate(make_requests(ReferenceOracle(), [candidate]), surfaces)
-                if surfaces
-                else [CandidateResult(candidate)]
-            )
+            results.append(self.evaluate(candidate, surfaces) if surfaces else CandidateResult(candidate))
             for result in results[-1].surface_results:
                 if result.is_new:
                     self.found[result.surface] = (number, candidate, result.symptom)
         self.explorer.record_results(results)
+
+    def evaluate(self, candidate: Candidate, surfaces: list[str]) -> CandidateResult:
+        """Check a case on surfaces: in a worker process for bugs that end the process, otherwise in this one."""
+        fatal = [name for name in surfaces if name.removeprefix("planted.").startswith(FATAL_NAMES)]
+        results = list(evaluate_in_process(candidate, [name for name in surfaces if name not in fatal]).surface_results)
+        if fatal and not candidate.violation:
+            (in_worker,) = self.evaluator.evaluate(make_requests(ReferenceOracle(), [candidate]), fatal)
+            results += in_worker.surface_results
+        return CandidateResult(candidate, results)
 
     def smallest(self, surface: str) -> Candidate:
         """Shrink the case that showed the bug of a surface."""
@@ -174,9 +132,7 @@ class Search:
             limit = evaluations_left if differing_count < max_differing(symptom) else 0
             evaluated = [one for one in candidates if differs(surface, one)][:limit]
             evaluations_left -= len(evaluated)
-            results = (
-                self.evaluator.evaluate(make_requests(ReferenceOracle(), evaluated), [surface]) if evaluated else []
-            )
+            results = [self.evaluate(one, [surface]) for one in evaluated]
             by_id = {id(result.candidate): result for result in results}
             shown = [id(one) in by_id and by_id[id(one)].shows(surface, symptom) for one in candidates]
             differing_count += sum(shown)
@@ -222,6 +178,36 @@ def compare(tables: list[dict[str, Any]]) -> Iterator[str]:
             yield f"{limit:,} cases, {draw} / guided: {means[draw] / means['guided']:.2f} times the cases per bug"
 
 
+def ratios(tables: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield for each set of bugs the geometric mean of the ratio of uniform to guided cases, bug by bug."""
+    bugs = planted_bugs()
+    by_draw = {draw: [table for table in tables if table["draw"] == draw] for draw in ("guided", "uniform")}
+    if not all(by_draw.values()):
+        return
+    cases = min(table["cases"] for table in tables)
+    firsts = {
+        draw: {name: statistics.geometric_mean([_first(table, name, cases) for table in some]) for name in bugs}
+        for draw, some in by_draw.items()
+    }
+    for number in (1, 2):
+        names = [name for name, bug in bugs.items() if bug.planted_set == number]
+        mean = statistics.geometric_mean([firsts["uniform"][name] / firsts["guided"][name] for name in names])
+        counts = {
+            draw: [sum(_is_found(table, name, cases) for name in names) for table in some]
+            for draw, some in by_draw.items()
+        }
+        yield f"set {number}, {len(names)} bugs, {cases:,} cases: found {counts}; uniform / guided {mean:.2f}"
+
+
+def _is_found(table: dict[str, Any], name: str, cases: int) -> bool:
+    return bool((table["faults"].get(name) or {}).get("first", math.inf) <= cases)
+
+
+def _first(table: dict[str, Any], name: str, cases: int) -> float:
+    """Return the number of the first case that shows a bug; all cases if none does."""
+    return float(min((table["faults"].get(name) or {}).get("first", cases), cases))
+
+
 def _firsts(table: dict[str, Any]) -> tuple[list[float], float]:
     """Return the sorted numbers of the first cases that show a bug, and the number of cases of the search.
 
@@ -251,7 +237,7 @@ def main() -> None:
     arguments = parser.parse_args()
     tables = [json.loads(path.read_text("utf-8")) for path in arguments.columns or arguments.compare or ()]
     if arguments.compare:
-        print("\n".join(compare(tables)))
+        print("\n".join([*compare(tables), *ratios(tables)]))
         return
     if not arguments.write:
         parser.error("--write FILE is missing")
@@ -282,7 +268,7 @@ def search(arguments: argparse.Namespace) -> dict[str, Any]:
                 continue
             small = search.smallest(bug.surface) if arguments.shrink else None
             same_operator = small and small.operator == bug.operators[0]
-            steps = extra_factors(small, dict(bug.smallest)) if same_operator else None
+            steps = extra_factors(small, dict(bug.smallest)) if same_operator and not bug.rejected else None
             table[name] = {
                 "first": search.found[bug.surface][0],
                 "steps": steps,

@@ -5,6 +5,7 @@ level standard run on the surface. A case shows the bug if it differs, crashes, 
 convention than the surface without a bug.
 
     python benchmarks/planted_catalogue.py --measure        runs the cases, which takes minutes, and saves the results
+    python benchmarks/planted_catalogue.py --measure-new    only for bugs without a result, in this process
     python benchmarks/planted_catalogue.py --write docs/explore_faults.md
 
 --columns FILE adds columns to the table from JSON, {title: {bug: cell}}, as written by `explore_faults.py --columns`.
@@ -18,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 PACKAGE = str(HERE.parent / "tests" / "support" / "planted_package")
@@ -25,9 +27,14 @@ if PACKAGE not in sys.path:
     sys.path.insert(0, PACKAGE)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [PACKAGE, os.environ.get("PYTHONPATH")]))
 
-from conformance_planted import BUGS  # noqa: E402 - the path is set above
+from conformance_planted import BUGS, CALLING_BUGS  # noqa: E402 - the path is set above
 
+sys.path.insert(0, str(HERE))
+from planted_calls import NONE, outcome_of, same_outcomes  # noqa: E402
+
+from conformance.cases.case import Rejected  # noqa: E402
 from conformance.catalogue import loading  # noqa: E402
+from reports.results.vocabulary import Outcome  # noqa: E402
 
 MEASUREMENTS = HERE / "planted_catalogue.json"
 LEVELS = ("smoke", "standard")
@@ -50,7 +57,14 @@ it, and that it does not show in a neighbouring case.
 
 The columns **smoke** and **standard** describe the two levels of the catalogue. The number is how many cases of the
 level run, in catalogue order, until the first one shows the bug. The number in parentheses is how many cases of the
-level show it. A dash means that no case shows it. Level smoke has {smoke:,} cases, level standard has {standard:,}.
+level show it. A dash means that no case shows it. The bugs of set 2 were designed without knowledge of how cases are
+generated. Level smoke has {smoke:,} cases, level standard has {standard:,}.
+"""
+CALLING = """\
+## Bugs of calling
+
+The package also has bugs that depend on how a program calls an operator. No case can express such a call, so neither
+the catalogue nor exploration finds them. A test shows each of them with its own program.
 """
 SEARCHES = """\
 The last columns describe random searches, measured by `benchmarks/explore_faults.py`. The number is how many cases, of
@@ -79,6 +93,28 @@ def measure(log: Callable[[str], None]) -> dict[str, object]:
     return {"cases": {level: len(order[level]) for level in LEVELS}, "found": found}
 
 
+def measure_new(measured: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any]:
+    """Add the bugs that have no measurement yet. They must not crash or hang."""
+    catalogue = loading.load_catalogue()
+    order = {level: {case.id: number for number, case in enumerate(catalogue.select(level), 1)} for level in LEVELS}
+    found = {name: counts for name, counts in measured["found"].items() if name in BUGS}
+    for name in BUGS.keys() - found.keys():
+        shown = [case.id for case in catalogue.select("standard") if _shows(name, case)]
+        numbers = {level: [order[level][case] for case in shown if case in order[level]] for level in LEVELS}
+        found[name] = {level: (min(numbers[level], default=0), len(numbers[level])) for level in LEVELS}
+        log(f"{name}: {found[name]}")
+    return {"cases": {level: len(order[level]) for level in LEVELS}, "found": {name: found[name] for name in BUGS}}
+
+
+def _shows(name: str, case: Any) -> bool:
+    """Whether a case shows a bug: the surface differs from the reference, or from the surface without a bug."""
+    if case.operator not in BUGS[name].operators or case.via:
+        return False
+    if isinstance(case.expect, Rejected):
+        return BUGS[name].program.validates and outcome_of(name, case).kind == Outcome.RETURNED
+    return not same_outcomes(outcome_of(name, case), outcome_of(NONE, case))
+
+
 def showing(operators: tuple[str, ...]) -> dict[str, list[str]]:
     """Return for each bug in these operators the ids of all cases that show it."""
     surfaces = {bug.surface: name for name, bug in BUGS.items() if bug.operators == operators}
@@ -104,8 +140,21 @@ def options(name: str, values: Iterable[str]) -> Iterator[str]:
 def page(cases: Mapping[str, int], found: Found, more: Columns) -> str:
     """Return the documentation page: a summary by depth, and a table of all bugs."""
     parts = [HEAD.format(**cases), *([SEARCHES] if more else [])]
-    parts += ["## Summary\n", depths(found), "## Bugs\n", table(found, more)]
-    return "\n".join(parts)
+    parts += ["## Summary\n", depths(found), sets(found), "## Bugs\n", table(found, more), CALLING]
+    return "\n".join(parts) + "".join(
+        f"- {bug.sentence} It shows when {bug.condition}.\n" for bug in CALLING_BUGS.values()
+    )
+
+
+def sets(found: Found) -> str:
+    """Return a table with the number of bugs found, by the set to which they belong."""
+    rows = []
+    for number in (1, 2):
+        names = [bug.name for bug in BUGS.values() if bug.planted_set == number]
+        rows.append(
+            [str(number), str(len(names)), *(str(sum(found[name][level][1] > 0 for name in names)) for level in LEVELS)]
+        )
+    return markdown(["set", "bugs", *(f"found by {level}" for level in LEVELS)], rows)
 
 
 def depths(found: Found) -> str:
@@ -123,13 +172,14 @@ def table(found: Found, more: Columns) -> str:
     """Return a table with one row per bug, sorted by operator."""
     rows = [
         [
-            f"`{bug.name}`", ", ".join(f"`{name}`" for name in bug.operators), bug.sentence, bug.condition,
+            f"`{bug.name}`", str(bug.planted_set), ", ".join(f"`{name}`" for name in bug.operators),
+            bug.sentence, bug.condition,
             *(cell(*found[bug.name][level]) for level in LEVELS),
             *(column.get(bug.name, "") for column in more.values()),
         ]
         for bug in sorted(BUGS.values(), key=lambda bug: (bug.operators, bug.depth, bug.name))
     ]  # fmt: skip
-    return markdown(["bug", "operator", "what is wrong", "shows when", *LEVELS, *more], rows)
+    return markdown(["bug", "set", "operator", "what is wrong", "shows when", *LEVELS, *more], rows)
 
 
 def cell(first: int, shown: int) -> str:
@@ -149,9 +199,15 @@ def main() -> None:
     parser.add_argument(
         "--measure", action="store_true", help=f"run all cases and save the results in {MEASUREMENTS.name}"
     )
+    parser.add_argument(
+        "--measure-new", action="store_true", help="measure bugs without a result, and save the results"
+    )
     parser.add_argument("--columns", type=Path, metavar="FILE", help="additional columns of the table, in JSON")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page to this file")
     arguments = parser.parse_args()
+    if arguments.measure_new:
+        measured = measure_new(json.loads(MEASUREMENTS.read_text("utf-8")), lambda line: print(line, flush=True))
+        MEASUREMENTS.write_text(json.dumps(measured) + "\n", "utf-8")
     if arguments.measure:
         MEASUREMENTS.write_text(json.dumps(measure(lambda line: print(line, flush=True))) + "\n", "utf-8")
     measured = json.loads(MEASUREMENTS.read_text("utf-8"))

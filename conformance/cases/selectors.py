@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.cases.features import SELECTOR_FEATURES, CaseFeatures
+from conformance.cases.features.case_features import SELECTOR_FEATURES, CaseFeatures
 from conformance.cases.operators import OPERATORS
 from conformance.cases.selector_values import SelectorValue
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Surface
 from conformance.cases.case import Answers, Case
-from conformance.cases.features import CaseFeatures
+from conformance.cases.features.case_features import CaseFeatures
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import lock as lock_file
 from conformance.catalogue.case_check import CaseCheck, SweepRows, check_case

@@ -14,7 +14,7 @@ from conformance.adapters.api import Backend, Program, Surface, Unsupported
 from conformance.cases.arrays import Array, array_digest, json_value
 from conformance.cases.case import Case
 from conformance.cases.cost import operator_cost
-from conformance.cases.features import case_features
+from conformance.cases.features.case_features import case_features
 from conformance.judging.expected import Expected, Target
 from conformance.judging.ledger import LedgerEntry
 from conformance.judging.verdict import JUDGED_OUTCOMES, OutcomeVerdict, ProgramOutcome

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any
 
 from conformance.cases.case import Case
+from conformance.cases.compositions import plan_steps
+from conformance.cases.invalid import violations_of
 from conformance.cases.operators import OPERATORS, PARAMETERS, Geometry, ParameterKind
 from conformance.cases.parameters import CaseError
-from conformance.cases.parsing import parse_case
+from conformance.cases.parsing import DERIVED_SHAPE_INPUTS, parse_case
 from conformance.catalogue.factors import (
     FACTORS,
     FactorLevel,
@@ -22,6 +25,7 @@ from conformance.catalogue.factors import (
     level_per_axis,
 )
 from conformance.catalogue.sweeps import Sweep
+from conformance.exploration.draws.invalid_calls import Violation
 
 CASE_ID_PREFIX = "explored"
 CASE_SOURCE = "found by exploring"
@@ -36,22 +40,39 @@ PAIR_FACTORS = tuple(
 
 
 @dataclass(frozen=True)
+class FollowingPool:
+    """A pooling that reads the output of an operator. window: its extent and stride on every axis."""
+
+    operator: str
+    window: int
+
+
+@dataclass(frozen=True)
 class Candidate:
     """An operator, the levels of its factors, and its inputs.
 
     levels: level of each factor, per spatial axis where the factor has one value per axis.
     inputs: generator options of each input, as in a sweep.
     written_numbers: inputs that are given as nested lists instead of generated.
+    violation: the precondition that the call violates, None for a valid call.
+    following: a pooling that reads the output, None if the operator is the only one.
     """
 
     operator: str
     levels: Mapping[str, FactorLevel]
     inputs: Mapping[str, Mapping[str, Any]]
     written_numbers: Mapping[str, Any] = field(default_factory=dict)
+    violation: Violation | None = None
+    following: FollowingPool | None = None
 
     def __reduce__(self) -> tuple[type[Candidate], tuple[Any, ...]]:
         """Pickle the fields only: cached properties are computed again in the other process."""
-        return Candidate, (self.operator, self.levels, self.inputs, self.written_numbers)
+        return Candidate, tuple(getattr(self, one.name) for one in fields(self))
+
+    @cached_property
+    def valid(self) -> Candidate:
+        """The candidate without its violation."""
+        return replace(self, violation=None) if self.violation else self
 
     @property
     def rank(self) -> int:
@@ -65,26 +86,49 @@ class Candidate:
 
     @cached_property
     def name(self) -> str:
-        """Name of the levels, in the order of the factors: `2d-n1-c1-i3-w2-s3`."""
+        """Name of the levels, in the order of the factors: `2d-n1-c1-i3-w2-s3`, and of what follows or is violated."""
+        return "-".join([self._row_name, *self._suffixes])
+
+    @cached_property
+    def _row_name(self) -> str:
         return self._sweep.name((0,) * len(self._sweep.factors))
+
+    @property
+    def _suffixes(self) -> list[str]:
+        parts = []
+        if self.following:
+            parts.append(f"then-{self.following.operator.replace('_', '-')}-w{self.following.window}")
+        if self.violation:
+            words = re.sub("([A-Z])", r"-\1", self.violation.name).lower()
+            parts.append(f"{words[1:]}-{self.violation.axis}.{self.violation.amount}")
+        return parts
 
     def is_possible(self) -> bool:
         """Check that the output is not empty and that the values exist in the dtype.
 
         Every window must contain an input cell, and every pad needs enough cells to copy. Geometries without these are
-        possible only if the operator has a convention about them.
+        possible only for convolutions, and if the operator has a convention about them.
         """
         row, operator = (0,) * len(self._sweep.factors), OPERATORS[self.operator]
-        possible = DISPUTED_GEOMETRIES[operator.geometry] if operator.has_disputed_geometry else None
+        # A convolution of padding alone is a sum of zeros.
+        is_sum = operator.has_weights and operator.geometry is Geometry.WINDOWS
+        possible = DISPUTED_GEOMETRIES[operator.geometry] if operator.has_disputed_geometry or is_sum else None
         disputed = bool(possible and possible(self.levels, self.per_axis("extent"), self.rank))
         return (disputed or self._sweep.is_possible(row)) and self._sweep.is_generated(row)
 
     @cached_property
     def raw_case(self) -> dict[str, Any]:
         """The case in the format of a catalogue file."""
-        raw = {**self._sweep.raw_case(self.name), "source": CASE_SOURCE}
+        raw = {**self._sweep.raw_case(self._row_name), "source": CASE_SOURCE}
+        raw["id"] = "-".join([raw["id"], *self._suffixes])
+        for name, spec in self.inputs.items():
+            if "dtype" in spec:
+                raw[name]["dtype"] = spec["dtype"]
         for name, numbers in self.written_numbers.items():
             raw[name] = {"values": numbers, "dtype": raw[name]["dtype"]}
+        if self.following:
+            window = [self.following.window] * self.rank
+            raw["then"] = [{"operator": self.following.operator, "window": window}]
         # The name of the levels does not contain the numbers, so a digest keeps ids unique.
         unusual = self.written_numbers or {name: spec for name, spec in self.inputs.items() if len(spec) > 1}
         if unusual:
@@ -92,16 +136,35 @@ class Candidate:
             raw["id"] = f"{raw['id']}-{digest}"
         return raw
 
+    @property
+    def raw_changes(self) -> Mapping[str, Any]:
+        """The keys that the violation changes, in the format of a catalogue file; empty for a valid call."""
+        return self.violation.changes(self.valid.case) if self.violation else {}
+
     @cached_property
     def case(self) -> Case:
         """The parsed case. Raises CaseError if the levels describe no case."""
-        return parse_case({"operator": self.operator, "source": CASE_SOURCE}, self.raw_case, CASE_ID_PREFIX)
+        family, raw = {"operator": self.operator, "source": CASE_SOURCE}, self.raw_case
+        if not self.violation:
+            return parse_case(family, raw, CASE_ID_PREFIX)
+        raw = {**raw, **self._derived_shapes(raw), **self.raw_changes, "expect": {"rejected": self.violation.name}}
+        return replace(parse_case(family, raw, CASE_ID_PREFIX), valid_case=self.valid.case)
+
+    def _derived_shapes(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the inputs whose shape follows from the valid call. An invalid call does not define it."""
+        shapes = {name: spec.shape for name, spec in self.valid.case.inputs.items() if name in DERIVED_SHAPE_INPUTS}
+        derived = {name: shape for name, shape in shapes.items() if name not in self.written_numbers}
+        return {name: {**raw[name], "shape": list(shape)} for name, shape in derived.items()}
 
     def is_valid(self) -> bool:
         """Check whether the levels describe a case."""
         try:
-            return self.is_possible() and bool(self.case)
-        except (CaseError, ValueError):
+            if not (self.is_possible() and self.valid.case):
+                return False
+            if self.following:
+                plan_steps(self.valid.case)
+            return not self.violation or violations_of(self.case) == [self.violation.name]
+        except (CaseError, ValueError, LookupError, TypeError, OverflowError, StopIteration):
             return False
 
     @property
@@ -119,7 +182,7 @@ class Candidate:
 
     def with_levels(self, **levels: FactorLevel) -> Candidate:
         """Return the candidate with other levels. All inputs are generated again."""
-        return Candidate(self.operator, {**self.levels, **levels}, self.inputs)
+        return replace(self, levels={**self.levels, **levels}, written_numbers={})
 
     def with_levels_on_axis(self, axis: int, **levels: FactorLevel) -> Candidate:
         """Return the candidate with other levels on one axis."""
@@ -136,10 +199,11 @@ class Candidate:
 
     def with_numbers(self, **numbers: Any) -> Candidate:
         """Return the candidate with explicit numbers for some inputs."""
-        return Candidate(self.operator, self.levels, self.inputs, {**self.written_numbers, **numbers})
+        return replace(self, written_numbers={**self.written_numbers, **numbers})
 
     def non_default_factors(self) -> Iterator[str]:
         """Yield the factors that are not at their simplest level, once per axis that deviates."""
+        yield from ["following"] * bool(self.following)
         for factor, level in self.levels.items():
             simplest = SIMPLEST_LEVELS.get(factor, OPERATORS[self.operator].defaults.get(factor))
             if factor == "values":
@@ -164,6 +228,8 @@ class Candidate:
         reach += sum(
             sum(map(abs, pair)) for name in PAIR_FACTORS if name in self.levels for pair in self.per_axis(name)
         )
+        reach += self.following.window if self.following else 0
+        reach += self.violation.amount + self.violation.axis if self.violation else 0
         cells = {name: math.prod(spec.shape) for name, spec in self.case.inputs.items()}
         magnitude = sum(
             _numbers_magnitude(self.written_numbers[name]) if name in self.written_numbers else 2 * cells[name]

@@ -1,4 +1,4 @@
-"""Domains of conventions: the candidates that observe one. `convention_draws` draws such candidates.
+"""Domains of conventions: the candidates that observe one. `draws.conventions` draws such candidates.
 
 Examples of domains are windows without an input cell, equal values, and negative numbers with an odd power. Membership
 depends only on the parameters and values of a candidate, so it can be checked again while a candidate is shrunk.
@@ -18,9 +18,12 @@ from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
 from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, Operator
 from conformance.catalogue.factors import PADDING_REACH
 from conformance.exploration.candidate import WHOLE_NUMBER_VALUES, Candidate
-from conformance.exploration.convention_draws import (
+from conformance.exploration.draws.conventions import (
+    LARGE_INTEGER_INPUT,
+    LARGE_LOW,
     SIGNED_INTEGER_INPUT,
     DraftChange,
+    draw_float16,
     draw_inputs,
     draw_integer_dtype,
     draw_large_padding,
@@ -37,11 +40,13 @@ class ConventionDomain:
     conventions: id of the convention, by operator.
     contains: whether a candidate of one of these operators is in the domain.
     draw_inside: changes a draft so that it is often in the domain.
+    marks: special values that put a candidate in the domain.
     """
 
     conventions: Mapping[str, str]
     contains: Callable[[Candidate], bool]
     draw_inside: DraftChange
+    marks: tuple[str, ...] = ()
 
 
 @cache
@@ -52,6 +57,8 @@ def domains_of(operator: str) -> tuple[ConventionDomain, ...]:
 
 def conventions_of(candidate: Candidate) -> tuple[str, ...]:
     """Return the ids of the conventions that a valid candidate observes; most observe no convention."""
+    if candidate.violation:  # the call has no result
+        return ()
     domains = (domain for domain in domains_of(candidate.operator) if domain.contains(candidate))
     return tuple(dict.fromkeys(domain.conventions[candidate.operator] for domain in domains))
 
@@ -139,6 +146,13 @@ def _has_no_target(candidate: Candidate) -> bool:
     )
 
 
+def _largest(candidate: Candidate) -> float:
+    """Return the largest finite magnitude in x, as far as it is known without generating x."""
+    cells = np.abs(_written_numbers(candidate))
+    finite = cells[np.isfinite(cells)]
+    return float(finite.max()) if finite.size else float(_input_options(candidate, "x").get("high", 9))
+
+
 def _conventions(convention_id: str, applies: Callable[[Operator], bool]) -> dict[str, str]:
     """Return the convention of each operator to which it applies; `{}` in the id stands for the operator."""
     return {name: convention_id.format(name) for name, operator in OPERATORS.items() if applies(operator)}
@@ -165,6 +179,8 @@ def _has_gradient_of_powers(operator: Operator) -> bool:
     return operator.arithmetic is Arithmetic.POWERS and operator.is_gradient
 
 
+MAX_FLOAT16 = 65_504
+"""Largest float16. A norm of larger powers observes a convention in every dtype, to keep the check simple."""
 PADDING_ONLY_CONVENTION = "max_pool/window-of-padding-only"
 CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
     ConventionDomain(
@@ -221,6 +237,7 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         },
         _has_mark("nan"),
         draw_marked("nan"),
+        marks=("nan",),
     ),
     ConventionDomain(
         {
@@ -229,11 +246,13 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         },
         _has_mark("-inf"),
         draw_marked("-inf"),
+        marks=("-inf",),
     ),
     ConventionDomain(
         _conventions("max_pool/zeros-of-both-signs", _returns_indices),
         _may_mix_signed_zeros,
         draw_marked("-0.0", low=0, high=0),
+        marks=("-0.0",),
     ),
     ConventionDomain(
         _conventions("lp_pool/p-1-of-negative-values", _has_gradient_of_powers),
@@ -244,6 +263,22 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         _conventions("lp_pool/odd-p-of-negative-values", _has_gradient_of_powers),
         _has_negative_under_power(lambda power: power % 2 == 1 and power > 1),
         draw_power(3, 5),
+    ),
+    ConventionDomain(
+        {"conv": "conv/algorithm"},
+        lambda candidate: _has_mark("inf")(candidate) or _has_mark("-inf")(candidate) or _has_mark("nan")(candidate),
+        draw_marked("inf"),
+        marks=("inf", "nan"),
+    ),
+    ConventionDomain(
+        {"lp_pool": "lp_pool/power-that-overflows"},
+        lambda candidate: _largest(candidate) ** float(candidate.levels["p"]) > MAX_FLOAT16,
+        draw_inputs(x=LARGE_INTEGER_INPUT),
+    ),
+    ConventionDomain(
+        _conventions("{}/accumulation-in-float16", _averages(Geometry.WINDOWS, Geometry.GLOBAL, Geometry.BINS)),
+        lambda candidate: candidate.levels["dtype"] == "float16" and _largest(candidate) >= LARGE_LOW,
+        draw_float16(LARGE_INTEGER_INPUT),
     ),
     ConventionDomain(
         # No convention covers integer averages of bins.

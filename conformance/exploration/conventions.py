@@ -1,9 +1,10 @@
 """Rules for checking candidates that observe a convention.
 
-A convention is a point on which documents differ. The reference implements one of its named answers. A candidate that
-observes a convention is checked on a surface only if the surface declares exactly this answer and runs the case as one
-native call. A surface with another answer follows a convention and has no bug, a surface without a declaration has not
-been tested, and code that an adapter writes around a call says nothing about the framework.
+A convention is a point on which documents differ. The reference implements one of its named answers, and computes
+others with other parameters. A candidate that observes a convention is checked on a surface only if the surface
+declares such an answer and runs the case as one native call. It is compared with that answer (`expected_on`). A surface
+that declares an answer which the reference cannot compute follows a convention and has no bug, a surface without a
+declaration has not been tested, and code that an adapter writes around a call says nothing about the framework.
 """
 
 from __future__ import annotations
@@ -11,27 +12,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from conformance import CatalogueError
 from conformance.adapters.api import Program, Surface, Unsupported
 from conformance.cases.arrays import array_digest
-from conformance.cases.case import Answers, Case
+from conformance.cases.case import Answers, Case, Rejected
 from conformance.catalogue import loading
 from conformance.execution.run import Run
 from conformance.execution.task import Task
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import CONVENTION_DOMAINS, conventions_of
-from conformance.judging.expected import compute_expected, compute_reference
+from conformance.judging.expected import Expected, Target, compute_expected, compute_reference
 from reports.results.vocabulary import How
 
 NON_SPATIAL_AXES = 2
 """Number of axes that are not spatial: batch and channels."""
 
 
+CHECKED_REJECTIONS = frozenset({"PadsBeyondTheExtent"})
+"""Violations of conventions for which a surface that declares a rejection must reject every call."""
+
+
 def make_checkable_task(run: Run, candidate: Candidate, surface: Surface) -> Task:
     """Return the task of a candidate on a surface. Requires started workers.
 
-    It has no program if the surface may follow another answer to a convention.
+    It has no program if the surface may follow an answer to a convention that the reference cannot compute.
     """
     task = run.make_task(candidate.case, surface)
     # Some answers are declared for processors with certain instructions only.
@@ -57,13 +63,47 @@ def unsupported_by_oracle(
         declared = surface.declarations.get(convention_id)
         if declared is None:
             return Unsupported(f"the case observes {convention_id}, for which the surface declares no answer")
-        if declared.depends_on or declared.answer != reference_answers()[convention_id]:
+        is_own = declared.answer == reference_answers()[convention_id]
+        if declared.depends_on or not (is_own or _reading(convention_id, declared.answer) is not None):
             return Unsupported(f"the case observes {convention_id}, for which the surface declares {declared.summary}")
         if any(map(known, _cases_of_convention(convention_id, candidate.rank))):
             # The declaration is for all ranks together; the ledger records that this rank deviates from it.
             where = f"{candidate.rank} spatial axes"
             return Unsupported(f"the case observes {convention_id}, from which the surface deviates for {where}")
     return None
+
+
+def expected_on(candidate: Candidate, surface: Surface, expected: Expected) -> Expected:
+    """Return the expected result on a surface: that of the reference under the answers that the surface declares.
+
+    expected: the result of the reference under its own answers.
+    """
+    readings = [
+        _reading(convention_id, declared.answer)
+        for convention_id in conventions_of(candidate)
+        if (declared := surface.declarations.get(convention_id)) and declared.answer is not None
+    ]
+    for reading in readings:
+        if isinstance(reading, Rejected):
+            return Expected(expected.inputs, Target(violation=reading.violation))
+    changed = {name: value for reading in readings if isinstance(reading, Mapping) for name, value in reading.items()}
+    if not changed or expected.target is None:
+        return expected
+    return compute_expected(replace(candidate.case, parameters={**candidate.case.parameters, **changed}))
+
+
+@cache
+def _reading(convention_id: str, answer: str) -> Mapping[str, Any] | Rejected | None:
+    """Return the parameters with which the reference computes an answer, or the rejection; None for other answers.
+
+    A rejection is checked if only one thing can cause it, which no other limit of a surface explains.
+    """
+    (case,) = [one for one in _convention_cases() if one.id == convention_id]
+    assert isinstance(case.expect, Answers)  # noqa: S101 - the case of a convention
+    named = case.expect.named.get(answer)
+    if isinstance(named, Rejected):
+        return named if named.violation in CHECKED_REJECTIONS else None
+    return named if isinstance(named, Mapping) else None
 
 
 @cache

@@ -13,7 +13,7 @@ from itertools import chain, combinations
 from conformance.cases.geometry import has_remainder
 from conformance.cases.steps import Step, case_step
 from conformance.exploration.candidate import PAIR_FACTORS, Candidate
-from conformance.exploration.sizes import LARGE_WINDOW_CELLS, VECTOR_WIDTH_SIZES, PaddingKind
+from conformance.exploration.draws.sizes import LARGE_WINDOW_CELLS, VECTOR_WIDTH_SIZES, PaddingKind
 from conformance.exploration.space import WORD_FACTORS
 from reports.results.vocabulary import Word
 
@@ -73,8 +73,11 @@ def feature_combinations(candidate: Candidate) -> Iterator[tuple[str, ...]]:
 
 def factor_kinds(candidate: Candidate) -> tuple[str, ...]:
     """Return the kind of each factor, as `name kind`. Coverage counts their pairs and triples."""
-    step, levels = case_step(candidate.case), candidate.levels
+    step, levels = case_step(candidate.valid.case), candidate.levels
     found = {
+        "violation": candidate.violation.name if candidate.violation else "",
+        "following": candidate.following.operator if candidate.following else "",
+        "numbers": "x" in candidate.written_numbers,
         "rank": levels["rank"],
         "values": levels["values"],
         "dtype": levels["dtype"],
@@ -94,7 +97,7 @@ def factor_kinds(candidate: Candidate) -> tuple[str, ...]:
     if step.window and step.stride:
         found["stride"] = _stride_kind(step)
         found["holes"] = (max(step.dilation) > 1) + (min(step.dilation) > 1)
-        found["left"] = has_remainder(candidate.case)
+        found["left"] = has_remainder(candidate.valid.case)
     if any(name in levels for name in PAIR_FACTORS):
         found["ends"] = _padding_kinds(candidate, step)
     return tuple(f"{name} {found[name]}" for name in sorted(found))

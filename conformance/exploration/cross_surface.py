@@ -41,6 +41,8 @@ class SurfacesOracle:
 
     def checks(self, run: Run, candidate: Candidate, *, fatal: bool) -> Sequence[SurfacesCheck]:  # noqa: ARG002
         """Return one check of all surfaces that have a program and no ledger entry; none for fewer than two."""
+        if candidate.violation or candidate.following:
+            return []
         tasks = [make_checkable_task(run, candidate, surface) for surface in run.surfaces]
         tasks = [task for task in tasks if isinstance(task.program, Program) and not run.judge.ledger_entry(task)]
         if len(tasks) < 2:  # noqa: PLR2004 - surfaces to compare

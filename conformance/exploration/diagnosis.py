@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from conformance.cases.features.case_features import case_features
 from conformance.cases.operators import PaddingWord
 from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, Candidate
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
@@ -13,6 +14,7 @@ from conformance.exploration.oracles import evaluate
 from conformance.exploration.shrinking import SHRINK_BATCH_SIZE, shrink
 from conformance.exploration.space import OperatorSpace, is_affordable
 from conformance.exploration.symptoms import Symptom
+from reports.analysis.conditions import how_condition
 from reports.results.vocabulary import Outcome, Word
 
 MAX_SHRINK_EVALUATIONS = 4000
@@ -26,12 +28,16 @@ hang the time limit of the case."""
 
 @dataclass(frozen=True)
 class Suspect:
-    """A candidate that differs, with the surface and the symptom; number: position among all generated cases."""
+    """A candidate that differs, with the surface and the symptom; number: position among all generated cases.
+
+    avoided: conditions of another finding. Candidates that satisfy them have its cause, so shrinking avoids them.
+    """
 
     candidate: Candidate
     surface: str
     symptom: Symptom
     number: int
+    avoided: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ def shrink_suspect(
     known: ids of cases that already have a finding. Their neighbours are not evaluated again.
     """
     surface, symptom = suspect.surface, suspect.symptom
-    differs = _DiffersOnSurface(evaluator, surface, symptom)
+    differs = _DiffersOnSurface(evaluator, surface, symptom, suspect.avoided)
     smallest = shrink(suspect.candidate, differs, 1 if symptom.is_fatal else SHRINK_BATCH_SIZE)
     confirmed = _confirm(evaluator, suspect, smallest)
     if smallest.case.id in known:
@@ -82,8 +88,10 @@ def max_differing(symptom: Symptom) -> int:
 class _DiffersOnSurface:
     """Check whether candidates show a symptom on a surface; always False once the evaluation limits are reached."""
 
-    def __init__(self, evaluator: LocalEvaluator, surface: str, symptom: Symptom) -> None:
-        self.evaluator, self.surface, self.symptom = evaluator, surface, symptom
+    def __init__(
+        self, evaluator: LocalEvaluator, surface: str, symptom: Symptom, avoided: frozenset[str] = frozenset()
+    ) -> None:
+        self.evaluator, self.surface, self.symptom, self.avoided = evaluator, surface, symptom, avoided
         self.evaluations_left, self.differing_count = MAX_SHRINK_EVALUATIONS, 0
 
     def __call__(self, candidates: Sequence[Candidate]) -> list[bool]:
@@ -91,9 +99,14 @@ class _DiffersOnSurface:
         evaluated = candidates[:within_limit]
         self.evaluations_left -= len(evaluated)
         results = evaluate(self.evaluator, self.symptom, evaluated, [self.surface]) if evaluated else []
-        differ = [result.shows(self.surface, self.symptom) for result in results]
+        differ = [result.shows(self.surface, self.symptom) and not self._is_avoided(result) for result in results]
         self.differing_count += sum(differ)
         return differ + [False] * (len(candidates) - len(evaluated))
+
+    def _is_avoided(self, result: CandidateResult) -> bool:
+        on_surface = result.result_on(self.surface)
+        how = how_condition(on_surface.how) if on_surface else frozenset[str]()
+        return bool(self.avoided) and how.union(case_features(result.candidate.case)) >= self.avoided
 
 
 MAX_NEIGHBOURS = 150
@@ -115,6 +128,7 @@ def neighbours_of(candidate: Candidate, space: OperatorSpace) -> list[Candidate]
 
 
 def _single_changes(candidate: Candidate, space: OperatorSpace) -> Iterator[Candidate]:
+    yield replace(candidate, violation=None, following=None)
     for factor, level in candidate.levels.items():
         if factor == "rank":
             yield from _axis_changes(candidate)

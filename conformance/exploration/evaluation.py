@@ -237,7 +237,7 @@ class LocalEvaluator:
 
     def _without_slowness(self, candidate: Candidate, outcome: ProgramOutcome) -> ProgramOutcome:
         """Return the outcome. A program with very many cells that exceeds the time limit is unsupported, not a hang."""
-        step, limit = case_step(candidate.case), self.limits.case_seconds
+        step, limit = case_step(candidate.valid.case), self.limits.case_seconds
         slow = max(math.prod(step.output), math.prod(step.shape)) * MAX_SECONDS_PER_CELL > limit
         if outcome.kind == Outcome.TIMED_OUT and slow:
             return ProgramOutcome(Outcome.UNSUPPORTED, message=f"takes more than {limit:g} seconds")

@@ -24,6 +24,8 @@ CANDIDATES_PER_GENERATION = 1000
 """Number of candidates in one generation."""
 METAMORPHIC_INTERVAL = 20
 """One in this number of candidates is also checked against metamorphic relations."""
+COMMON_INTERVAL = 6
+"""One in this number of new candidates has a common configuration of windows, regardless of coverage."""
 MIN_CANDIDATES_PER_WORKER = 50
 """Minimum number of candidates in a part of a generation. Fewer are not worth the start of a framework."""
 MAX_NOVEL_CANDIDATES = 64
@@ -127,9 +129,15 @@ class Explorer:
         if not self.guided:
             return space.draw(rng)
         mutated = space.mutate(rng.choice(novel), rng) if novel and rng.one_in(4) else None
-        candidate = mutated or coverage.choose(lambda: space.draw(rng))
+        candidate = mutated or self._draw_new(space, coverage, rng)
         self._scheduler.record_novelty(operator, coverage.count(candidate))
         return candidate
+
+    def _draw_new(self, space: OperatorSpace, coverage: Coverage, rng: Rng) -> Candidate:
+        """Return a new candidate. Some common configurations are drawn even if their combinations are covered."""
+        if rng.one_in(COMMON_INTERVAL):
+            return space.draw(rng, common=True)
+        return coverage.choose(lambda: space.draw(rng))
 
     def record_results(self, results: Sequence[CandidateResult]) -> None:
         """Count the results of a generation and remember candidates with a new kind of result."""

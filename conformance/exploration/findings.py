@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+import operator as operator_module
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
-from conformance.cases.features import case_features
+from conformance.cases.features.case_features import case_features
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.diagnosis import ShrunkSuspect, Suspect, shrink_suspect
 from conformance.exploration.evaluation import CandidateResult, Evaluator, SurfaceResult
+from conformance.exploration.finding_conditions import (
+    CORRECT_STATUSES,
+    Difference,
+    Evidence,
+    SurfaceRecord,
+    UnexplainedCandidate,
+    find_conditions,
+)
 from conformance.exploration.space import OperatorSpace
-from conformance.exploration.symptoms import OTHER_SURFACES, REFERENCE, OracleName, Symptom
-from reports.analysis.conditions import how_condition, shortest_conjunction
-from reports.results.vocabulary import AGREEING_STATUSES, Status
+from conformance.exploration.symptoms import REFERENCE, Symptom
+from reports.analysis.conditions import how_condition
 
-MAX_FINDINGS_PER_SYMPTOM = 4
+MAX_FINDINGS_PER_SYMPTOM = 12
 """Maximum number of findings per operator, surface and symptom. Further differences are only counted."""
-MAX_EXCEPTION_RATIO = 3
-"""For this number of differing candidates that satisfy the conditions, one agreeing candidate may satisfy them too. The
-reason is that a bug need not be visible in every output."""
-MAX_SHRUNK_PER_GENERATION = 6
+MAX_SHRUNK_PER_GENERATION = 12
 """Maximum number of candidates shrunk per generation, for one operator, surface and symptom."""
-MAX_AGREEING_CANDIDATES = 1000
-"""Number of agreeing candidates remembered per operator, surface and oracle. Conditions are tested on them."""
-CORRECT_STATUSES = AGREEING_STATUSES | {Status.STALE}
-"""Statuses of candidates that agree, also where the ledger expects a difference."""
+MAX_SHRUNK_WITHOUT_FINDING = 3
+"""Number of candidates shrunk in a row without a new finding, after which the remaining ones are only counted."""
+SHARP_SHARE = 0.95
+"""Share of differing cases among those that satisfy the conditions, from which the conditions describe one cause."""
 
 
 @dataclass
@@ -35,6 +40,7 @@ class ExplorationFinding:
     symptom: how the results differ. candidate: the smallest candidate found. surfaces: where it differs.
     conditions: conditions under which the difference appears; None if no conditions describe it.
     agreeing_count: number of agreeing cases that satisfy the conditions. explained_count: number of differing cases.
+    differing_share: share of differing cases among those that satisfy the conditions.
     message: message for the smallest candidate. how: native, padded or composed.
     """
 
@@ -46,6 +52,7 @@ class ExplorationFinding:
     first_number: int
     agreeing_count: int = 0
     explained_count: int = 0
+    differing_share: float = 0.0
     message: str = ""
     how: str = ""
 
@@ -71,42 +78,9 @@ class ExplorationFinding:
 
     def explains(self, operator: str, surface: str, symptom: Symptom, features: frozenset[str]) -> bool:
         """Whether a difference belongs to this finding, by the features of its candidate."""
-        if operator != self.operator or surface not in self.surfaces or symptom != self.symptom:
+        if operator != self.operator or surface not in self.surfaces or not self.symptom.may_cause(symptom):
             return False
         return self.conditions is not None and features.issuperset(self.conditions)
-
-
-@dataclass(frozen=True)
-class UnexplainedCandidate:
-    """A candidate that differs and belongs to no finding yet.
-
-    number: position among all generated cases. features: conditions that are true for it and its program.
-    """
-
-    number: int
-    candidate: Candidate
-    features: frozenset[str]
-
-
-@dataclass
-class SurfaceRecord:
-    """Results of one operator on one surface.
-
-    agreeing_by_oracle: features of agreeing candidates. They are separate for each oracle, because a candidate that
-    satisfies one relation may violate another. unexplained: differing candidates without a finding, by symptom.
-    """
-
-    agreeing_by_oracle: dict[OracleName, list[frozenset[str]]] = field(default_factory=dict)
-    unexplained: dict[Symptom, list[UnexplainedCandidate]] = field(default_factory=dict)
-
-    def agreeing_features(self, symptom: Symptom) -> list[frozenset[str]]:
-        """Return the features of candidates that agreed with an oracle that would have shown the symptom.
-
-        Comparing surfaces shows crashes and hangs too.
-        """
-        both = symptom.is_fatal and symptom.oracle == REFERENCE
-        oracles = (REFERENCE, OTHER_SURFACES) if both else (symptom.oracle,)
-        return [features for oracle in oracles for features in self.agreeing_by_oracle.get(oracle, [])]
 
 
 class FindingCollector:
@@ -123,6 +97,8 @@ class FindingCollector:
         self.uncounted = 0
         self.passing_candidates = 0
         self._surface_records: dict[tuple[str, str], SurfaceRecord] = {}
+        self._evidence: dict[int, _Fit] = {}
+        self._repeated: dict[str, ExplorationFinding | None] = {}
 
     def add(self, tried: Iterable[CandidateResult], done: int) -> list[ExplorationFinding]:
         """Add the results of candidates and return new findings; done: number of candidates added before."""
@@ -137,11 +113,12 @@ class FindingCollector:
 
     def _record_result(self, one: UnexplainedCandidate, result: SurfaceResult) -> None:
         record = self._surface_records.setdefault((one.candidate.operator, result.surface), SurfaceRecord())
-        agreeing = record.agreeing_by_oracle.setdefault(result.oracle, [])
-        if result.status in CORRECT_STATUSES and len(agreeing) < MAX_AGREEING_CANDIDATES:
-            agreeing.append(one.features)
-        if result.is_new and result.symptom and not self._is_explained(result.surface, result.symptom, one):
-            record.unexplained.setdefault(result.symptom, []).append(one)
+        if result.status in CORRECT_STATUSES:
+            record.add_agreeing(result.oracle, one.features)
+        if result.is_new and result.symptom:
+            record.add_differing(Difference(one.features, result.symptom))
+            if not self._is_explained(result.surface, result.symptom, one):
+                record.unexplained.setdefault(result.symptom, []).append(one)
 
     def _is_explained(self, surface: str, symptom: Symptom, one: UnexplainedCandidate) -> bool:
         for finding in self.findings:
@@ -163,30 +140,53 @@ class FindingCollector:
                 self._add_shrunk(suspect, shrunk)
         # The order of rounds depends on the other operators; the report does not.
         self.findings[before:] = sorted(self.findings[before:], key=lambda one: one.operator)
-        return self.findings[before:]
+        new = self.findings[before:]
+        self._refit()
+        return [one for one in new if one in self.findings]
 
     def _suspects(self, operator: str) -> Iterator[Suspect]:
-        """Yield the candidates of an operator to shrink, smallest first, until all are explained or a limit is reached.
+        """Yield the candidates of an operator to shrink, until all are explained or a limit is reached.
 
         The caller must add the result of each suspect before it requests the next one: a new finding may explain the
         remaining candidates.
         """
         for (of, surface), record in sorted(self._surface_records.items()):
-            for symptom in sorted(record.unexplained, key=str) if of == operator else ():
-                waiting = sorted(record.unexplained.pop(symptom), key=lambda one: one.candidate.shrink_key)
-                remaining = MAX_SHRUNK_PER_GENERATION
-                while waiting := [one for one in waiting if not self._is_explained(surface, symptom, one)]:
-                    similar = [one for one in self.findings if (one.operator, one.symptom) == (operator, symptom)]
-                    if not remaining or sum(surface in one.surfaces for one in similar) >= MAX_FINDINGS_PER_SYMPTOM:
-                        self.uncounted += len(waiting)
-                        break
-                    remaining -= 1  # also for a suspect without a finding, so that flaky results end too
-                    one = waiting.pop(0)
-                    yield Suspect(one.candidate, surface, symptom, one.number)
+            for symptom in sorted(record.unexplained, key=_symptom_order) if of == operator else ():
+                yield from self._suspects_with(operator, surface, symptom, record.unexplained.pop(symptom))
+
+    def _suspects_with(
+        self, operator: str, surface: str, symptom: Symptom, waiting: list[UnexplainedCandidate]
+    ) -> Iterator[Suspect]:
+        """Yield the candidates with a symptom: first the smallest, then those that share least with earlier ones."""
+        shrunk: list[frozenset[str]] = []
+        fruitless = 0
+        while waiting := [one for one in waiting if not self._is_explained(surface, symptom, one)]:
+            before = self._count_findings(operator, surface, symptom)
+            limits = (MAX_SHRUNK_PER_GENERATION, MAX_SHRUNK_WITHOUT_FINDING, MAX_FINDINGS_PER_SYMPTOM)
+            if any(map(operator_module.ge, (len(shrunk), fruitless, before), limits)):
+                self.uncounted += len(waiting)
+                break
+            one = min(waiting, key=lambda one: (_similarity(one.features, shrunk), one.candidate.shrink_key))
+            waiting.remove(one)
+            shrunk.append(one.features)
+            suspect = Suspect(one.candidate, surface, symptom, one.number)
+            yield suspect
+            repeated = self._repeated.pop(operator, None)
+            if repeated and repeated.differing_share >= SHARP_SHARE:
+                # The candidate does not satisfy the conditions of the finding, so it may have another cause.
+                yield replace(suspect, avoided=frozenset(repeated.conditions or ()))
+                self._repeated.pop(operator, None)
+            is_new = self._count_findings(operator, surface, symptom) > before
+            fruitless = 0 if is_new else fruitless + 1
+
+    def _count_findings(self, operator: str, surface: str, symptom: Symptom) -> int:
+        return sum(
+            (one.operator, one.symptom) == (operator, symptom) and surface in one.surfaces for one in self.findings
+        )
 
     def _known_cases(self, symptom: Symptom) -> frozenset[str]:
         """Return the ids of the smallest cases of findings with a symptom."""
-        return frozenset(one.candidate.case.id for one in self.findings if one.symptom == symptom)
+        return frozenset(one.candidate.case.id for one in self.findings if one.symptom.may_cause(symptom))
 
     def _add_shrunk(self, suspect: Suspect, shrunk: ShrunkSuspect) -> None:
         """Add a finding for a suspect, or extend the finding that has the same smallest case."""
@@ -195,50 +195,90 @@ class FindingCollector:
         if surface not in same:  # an earlier program may have corrupted the memory
             self.passing_candidates += 1
             return
-        known = next(
-            (one for one in self.findings if (one.symptom, one.candidate.case.id) == (symptom, smallest.case.id)), None
-        )
+        known = self._finding_with_case(symptom, smallest)
         if known:
-            known.surfaces = tuple(sorted({*known.surfaces, surface}))
-            known.explained_count += 1
+            if not suspect.avoided:
+                known.surfaces = tuple(sorted({*known.surfaces, surface}))
+                known.explained_count += 1
+                self._fit(known)
+                features = self._features_of(suspect)
+                explained = known.explains(smallest.operator, surface, symptom, features)
+                self._repeated[smallest.operator] = None if explained else known
             return
         result = same[surface]
-        conditions, agreeing_count = self._conditions(shrunk, suspect, result.how)
         finding = ExplorationFinding(
             smallest.operator,
             symptom,
             smallest,
             surfaces=tuple(same),
-            conditions=conditions,
+            conditions=None,
             first_number=suspect.number,
-            agreeing_count=agreeing_count,
             explained_count=1,
             message=result.message,
             how=result.how,
         )
+        evidence = Evidence.of(smallest, result.how, shrunk.neighbour_results, surface, symptom)
+        self._evidence[id(finding)] = _Fit(evidence, surface)
+        self._fit(finding)
         self.findings.append(finding)
 
-    def _conditions(self, shrunk: ShrunkSuspect, suspect: Suspect, how: str) -> tuple[tuple[str, ...] | None, int]:
-        """Return the fewest conditions for a difference, and the number of agreeing candidates that satisfy them.
+    def _features_of(self, suspect: Suspect) -> frozenset[str]:
+        return frozenset(case_features(suspect.candidate.case))
 
-        All differing neighbours satisfy the conditions, and few agreeing candidates do. None if there are no such
-        conditions. how: native, padded or composed, of the smallest candidate.
-        """
-        surface, symptom = suspect.surface, suspect.symptom
-        evaluated = [(one.candidate, one.result_on(surface)) for one in shrunk.neighbour_results]
-        neighbours = [(how_condition(item.how).union(case_features(one.case)), item) for one, item in evaluated if item]
-        differing = [features for features, item in neighbours if item.is_new and item.symptom == symptom]
-        agreeing = [features for features, item in neighbours if item.status in CORRECT_STATUSES]
-        record = self._surface_records[shrunk.smallest.operator, surface]
-        agreeing += record.agreeing_features(symptom)
-        covered = [how_condition(how).union(case_features(shrunk.smallest.case)), *differing]
-        exceptions = len(covered) // MAX_EXCEPTION_RATIO
-        conditions = shortest_conjunction(covered, agreeing, _condition_rank, exceptions=exceptions)
-        # Neighbours may differ for another reason: then describe the smallest candidate alone.
-        conditions = conditions or shortest_conjunction(covered[:1], agreeing, _condition_rank)
-        return conditions, sum(features.issuperset(conditions) for features in agreeing) if conditions else 0
+    def _finding_with_case(self, symptom: Symptom, smallest: Candidate) -> ExplorationFinding | None:
+        """Return the finding that has the same smallest case; None if there is none."""
+        same_cause = (one for one in self.findings if one.symptom.may_cause(symptom))
+        return next((one for one in same_cause if one.candidate.case.id == smallest.case.id), None)
+
+    def _fit(self, finding: ExplorationFinding) -> None:
+        """Find the conditions of a finding from all cases so far."""
+        fit = self._evidence[id(finding)]
+        record = self._surface_records[finding.operator, fit.surface]
+        fit.differing_count = len(record.differing)
+        others = [one for one in self.findings if one is not finding]
+
+        def is_explained(one: Difference) -> bool:
+            return any(other.explains(finding.operator, fit.surface, one.symptom, one.features) for other in others)
+
+        found = find_conditions(fit.evidence, record, finding.symptom, is_explained)
+        finding.conditions, finding.agreeing_count = found.conditions, found.agreeing_count
+        finding.differing_share = found.differing_share
+
+    def _refit(self) -> None:
+        """Fit findings again whose cases have doubled, and merge those that another finding then explains."""
+        for finding in self.findings:
+            fit = self._evidence[id(finding)]
+            record = self._surface_records[finding.operator, fit.surface]
+            if len(record.differing) >= 2 * fit.differing_count:
+                self._fit(finding)
+        for finding in list(self.findings):
+            for other in list(self.findings):
+                if other is not finding and finding in self.findings and self._includes(finding, other):
+                    finding.explained_count += other.explained_count
+                    self.findings.remove(other)
+
+    def _includes(self, finding: ExplorationFinding, other: ExplorationFinding) -> bool:
+        """Whether a finding explains the smallest case of a later one on all its surfaces."""
+        if other.first_number < finding.first_number and other.conditions is not None:
+            return False
+        features = self._evidence[id(other)].evidence.smallest
+        return all(finding.explains(other.operator, one, other.symptom, features) for one in other.surfaces)
 
 
-def _condition_rank(condition: str) -> tuple[float | str, ...]:
-    """Sort key of conditions: first those without a number, and dtypes last; then shorter conditions first."""
-    return any(letter.isdigit() for letter in condition), condition.startswith("dtype"), len(condition), condition
+@dataclass
+class _Fit:
+    """The evidence of a finding; differing_count: number of differing cases when its conditions were last found."""
+
+    evidence: Evidence
+    surface: str
+    differing_count: int = 0
+
+
+def _symptom_order(symptom: Symptom) -> tuple[bool, str]:
+    """Sort key of symptoms: those of the reference first, because their findings explain violated relations."""
+    return symptom.oracle != REFERENCE, str(symptom)
+
+
+def _similarity(features: frozenset[str], others: Iterable[frozenset[str]]) -> float:
+    """Return the largest share of features that a candidate has in common with another one; 0 without others."""
+    return max((len(features & other) / max(len(features | other), 1) for other in others), default=0.0)

@@ -15,7 +15,7 @@ from conformance.execution.run import Run
 from conformance.execution.task import Task
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import conventions_of
-from conformance.exploration.conventions import make_checkable_task
+from conformance.exploration.conventions import expected_on, make_checkable_task
 from conformance.exploration.cross_surface import SurfacesOracle
 from conformance.exploration.evaluation import (
     NEW_STATUSES,
@@ -67,7 +67,12 @@ class ReferenceOracle:
         if expected is None or not (expected.target or fatal):
             return []
         tasks = [make_checkable_task(run, candidate, surface) for surface in run.surfaces]
-        return [ReferenceCheck(run, task, expected) for task in tasks]
+        cpu = run.pool.environment["cpu"]
+        # A surface is compared with the answers that it declares to the conventions of the case.
+        return [
+            ReferenceCheck(run, task, expected_on(candidate, task.surface.for_processor(cpu), expected))
+            for task in tasks
+        ]
 
 
 @dataclass(frozen=True)
@@ -155,9 +160,10 @@ class RelationOracle:
     def checks(self, run: Run, candidate: Candidate, *, fatal: bool) -> Sequence[RelationCheck]:  # noqa: ARG002
         """Return a check for each relation and surface.
 
-        A candidate that observes a convention has no checks, because some answers to it violate a relation.
+        A candidate that observes a convention has no checks, because some answers to it violate a relation. Neither has
+        an invalid call, nor a sequence of operators.
         """
-        if conventions_of(candidate):
+        if conventions_of(candidate) or candidate.violation or candidate.following:
             return []
         inputs = {name: spec.make() for name, spec in candidate.case.inputs.items()}
         checks = []

@@ -73,6 +73,7 @@ def write_exploration(
 ) -> list[Path]:
     """Write all output of an exploration into a folder; return the files, first the results file."""
     name = evaluator.backend.name
+    clear_folders(folder, name)  # of findings that others explain by now
     case_files = write_cases_and_scripts(folder, evaluator.backend, findings)
     scripts = {one.id: text for one in findings if (text := _finding_script(evaluator.backend, one))}
     records = tuple(finding_record(one, scripts.get(one.id, "")) for one in findings)
@@ -136,15 +137,21 @@ def catalogue_folder_of(operator: str) -> str:
 
 
 def finding_case_text(finding: ExplorationFinding, *same: ExplorationFinding) -> str:
-    """Return the smallest case of a finding as an item of `cases:` in a YAML file.
+    """Return the smallest case of a finding as an item of `cases:` in a YAML file; of `rejects:` for an invalid call.
 
     same: other findings with the same smallest case.
     """
-    raw = finding.candidate.raw_case
-    about = " ".join(one.sentence for one in (finding, *same))
-    return case_item_text(
-        {"id": raw["id"], "about": about, **{key: value for key, value in raw.items() if key != "id"}}
-    )
+    candidate = finding.candidate
+    raw, about = candidate.raw_case, " ".join(one.sentence for one in (finding, *same))
+    if not candidate.violation:
+        return case_item_text({"id": raw["id"], "about": about, **without_id(raw)})
+    fault = {"id": raw["id"], "rejected": candidate.violation.name, **candidate.raw_changes}
+    return case_item_text({"about": about, **without_id(raw), "faults": [fault]})
+
+
+def without_id(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a raw case other than its id."""
+    return {key: value for key, value in raw.items() if key != "id"}
 
 
 def case_item_text(raw: Mapping[str, Any]) -> str:
@@ -174,15 +181,23 @@ def _yaml_value(value: Any) -> Any:
 
 def _case_file_texts(backend: str, findings: Iterable[ExplorationFinding]) -> dict[str, str]:
     """Return the texts of case files by path. Each backend has a folder, as several backends may find the same case."""
-    texts: dict[str, str] = {}
+    items: dict[str, dict[str, list[str]]] = {}
     for same in _findings_by_case(findings):
-        operator = same[0].operator
-        path = f"cases/{backend}/{catalogue_folder_of(operator)}/{operator}.yaml"
-        head = f"operator: {operator}\nsource: found by exploring\n\ncases:\n"
+        operator, candidate = same[0].operator, same[0].candidate
         names = "".join(f"  # {one.id}\n" for one in same)
-        puts = "".join(f"  # puts {convention_id}\n" for convention_id in conventions_of(same[0].candidate))
-        texts[path] = texts.get(path, head) + names + puts + finding_case_text(*same)
-    return texts
+        puts = "".join(f"  # puts {convention_id}\n" for convention_id in conventions_of(candidate))
+        key = "rejects" if candidate.violation else "cases"
+        items.setdefault(operator, {}).setdefault(key, []).append(names + puts + finding_case_text(*same))
+    return {
+        f"cases/{backend}/{catalogue_folder_of(operator)}/{operator}.yaml": _case_file_text(operator, by_key)
+        for operator, by_key in items.items()
+    }
+
+
+def _case_file_text(operator: str, items: Mapping[str, Sequence[str]]) -> str:
+    """Return the text of a case file; items: by the key under which they are listed."""
+    lists = "".join(f"\n{key}:\n{''.join(items[key])}" for key in ("cases", "rejects") if key in items)
+    return f"operator: {operator}\nsource: found by exploring\n{lists}"
 
 
 def _findings_by_case(findings: Iterable[ExplorationFinding]) -> Iterable[list[ExplorationFinding]]:

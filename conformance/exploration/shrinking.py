@@ -12,11 +12,13 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.operators import INPUTS, OPERATORS
+from conformance.cases.operators import OPERATORS
 from conformance.cases.steps import case_step
 from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, SIMPLEST_LEVELS, Candidate
 
@@ -24,8 +26,10 @@ DiffersCheck = Callable[[Sequence[Candidate]], Sequence[bool]]
 """Returns for each candidate whether it differs with the symptom being shrunk."""
 SHRINK_BATCH_SIZE = 24
 """Number of candidates evaluated together. A batch uses all workers, although only the first that differs counts."""
-MAX_WRITTEN_CELLS = 64
+MAX_WRITTEN_CELLS = 1024
 """Maximum number of cells of an input whose numbers are written out."""
+MAX_SINGLE_NUMBERS = 64
+"""Maximum number of cells of an input whose numbers are replaced one by one; in a larger one, blocks are replaced."""
 MAX_SHRINK_ROUNDS = 200
 """Maximum number of successful steps of one kind."""
 
@@ -80,6 +84,7 @@ def _simpler_candidates(candidate: Candidate) -> Iterator[Candidate]:
 
 def _shrink_steps(candidate: Candidate) -> Iterator[Candidate]:
     """Yield every candidate one step away; some are invalid or larger."""
+    yield from _simpler_calls(candidate)
     yield from (candidate.without_axis(axis) for axis in range(candidate.rank) if candidate.rank > 1)
     for factor, level in candidate.levels.items():
         simplest = SIMPLEST_LEVELS.get(factor, OPERATORS[candidate.operator].defaults.get(factor))
@@ -97,12 +102,28 @@ def _shrink_steps(candidate: Candidate) -> Iterator[Candidate]:
     yield from _joint_reductions(candidate)
 
 
+def _simpler_calls(candidate: Candidate) -> Iterator[Candidate]:
+    """Yield candidates without the following operator, and with a violation nearer to its boundary."""
+    bare = replace(candidate, written_numbers={})
+    if candidate.following:
+        yield replace(bare, following=None)
+        for window in range(1, candidate.following.window):
+            yield replace(bare, following=replace(candidate.following, window=window))
+    if candidate.violation:
+        for amount in (0, candidate.violation.amount // 2):
+            yield replace(bare, violation=replace(candidate.violation, amount=amount))
+        yield replace(bare, violation=replace(candidate.violation, axis=0))
+
+
 def _smaller_numbers(candidate: Candidate, factor: str) -> Iterator[Candidate]:
     """Yield smaller integers for a factor: 2, half of it, and one less."""
     level = candidate.levels[factor]
     if isinstance(level, int) and not isinstance(level, bool) and level > 1:
         yield from (
-            candidate.with_levels(**{factor: number}) for number in {2, level // 2, level - 1} if number < level
+            # Two less has the same parity.
+            candidate.with_levels(**{factor: number})
+            for number in {2, 3, level // 2, level - 2, level - 1}
+            if 0 < number < level
         )
 
 
@@ -152,17 +173,32 @@ def _joint_reductions(candidate: Candidate) -> Iterator[Candidate]:
             ):
                 if all(size >= SIMPLEST_LEVELS.get(name, 1) for name, size in smaller.items()):
                     yield candidate.with_levels_on_axis(axis, **smaller)
+    for factor in PAIR_FACTORS:
+        if factor in candidate.levels:
+            yield from _extent_and_pad(candidate, factor)
     if "padding" in candidate.levels:
         yield from _padding_as_input(candidate)
     if {"channels", "groups"} <= candidate.levels.keys():
         yield candidate.with_levels(channels=1, out=1)
 
 
+def _extent_and_pad(candidate: Candidate, factor: str) -> Iterator[Candidate]:
+    """Yield candidates with an extent and a pad of its axis reduced by the same number."""
+    pairs, extent = candidate.per_axis(factor), candidate.per_axis("extent")
+    for axis, pair in enumerate(pairs):
+        for end, pad in enumerate(pair):
+            for fewer in {1, extent[axis] // 2, extent[axis] - 1}:
+                if 0 < fewer < extent[axis] and fewer <= abs(pad):
+                    reduced = int(math.copysign(abs(pad) - fewer, pad))
+                    changed = (reduced, pair[1]) if end == 0 else (pair[0], reduced)
+                    yield candidate.with_levels_on_axis(axis, **{"extent": extent[axis] - fewer, factor: changed})
+
+
 def _padding_as_input(candidate: Candidate) -> Iterator[Candidate]:
     """Yield candidates with input cells instead of padding, at one end of an axis or at both."""
     extent, pairs = candidate.per_axis("extent"), candidate.per_axis("padding")
     if not pairs:  # same_upper or same_lower: no pad is needed if the input is as large as the window
-        reach = tuple(map(max, extent, case_step(candidate.case).window))
+        reach = tuple(map(max, extent, case_step(candidate.valid.case).window))
         yield candidate.with_levels(padding=((0, 0),) * candidate.rank, extent=reach)
     for axis, (before, after) in enumerate(pairs):
         for pair in ((0, after), (before, 0), (0, 0)):
@@ -197,9 +233,6 @@ def _simpler_numbers(candidate: Candidate) -> Iterator[Candidate]:
 
 def _cut_candidates(candidate: Candidate) -> Iterator[Candidate]:
     """Yield smaller candidates that use a part of the explicit numbers, smallest first."""
-    # A smaller input may not have these positions.
-    if any(INPUTS[name].is_position for name in candidate.written_numbers):
-        return
     steps = {step.name: step for step in _shrink_steps(candidate) if step.is_valid()}
     parts = (
         one
@@ -228,7 +261,21 @@ def _part_of_numbers(candidate: Candidate, step: Candidate, *, last: bool) -> Ca
         else:
             sizes = zip(array.shape, spec.shape, strict=True)
             parts[name] = array[tuple(slice(old - new, None) if last else slice(new) for old, new in sizes)].tolist()
+    if "indices" in parts:  # a smaller output does not have the last positions
+        outputs = math.prod(step.per_axis("output_size"))
+        parts["indices"] = np.minimum(np.array(parts["indices"], np.int64), outputs - 1).tolist()
     return step.with_numbers(**parts)
+
+
+def _block_replacements(candidate: Candidate, name: str, values: np.ndarray[Any, Any]) -> Iterator[Candidate]:
+    """Yield candidates with a block of numbers replaced by zeros: halves first, down to a sixteenth."""
+    for parts in (2, 4, 8, 16):
+        width = -(-values.size // parts)
+        for start in range(0, values.size, width):
+            changed = values.copy()
+            changed.flat[start : start + width] = 0
+            if not np.array_equal(changed, values):
+                yield candidate.with_numbers(**{name: changed.tolist()})
 
 
 def _number_replacements(candidate: Candidate, name: str) -> Iterator[Candidate]:
@@ -237,6 +284,9 @@ def _number_replacements(candidate: Candidate, name: str) -> Iterator[Candidate]
     values = np.array(candidate.written_numbers[name], dtype if dtype.kind in "iu" else None)
     for number in (0, 1):
         yield candidate.with_numbers(**{name: np.full_like(values, number).tolist()})
+    if values.size > MAX_SINGLE_NUMBERS:
+        yield from _block_replacements(candidate, name, values)
+        return
     for index in np.ndindex(values.shape):
         for number in (0, 1, 0 if integer or not np.isfinite(values[index]) else np.trunc(values[index])):
             if values[index] != number:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance import CatalogueError
 from conformance.cases.arrays import SHORT_FLOATS, dtype_kind
@@ -20,9 +20,11 @@ from conformance.catalogue.factors import FactorLevel
 from conformance.catalogue.sweeps import DEFAULT_LEVELS, Sweep, generator_of_level
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import conventions_of, domains_of
-from conformance.exploration.convention_draws import InputOptions
+from conformance.exploration.draws.conventions import InputOptions
+from conformance.exploration.draws.invalid_calls import AMOUNTS, Violation, violations_for
+from conformance.exploration.draws.numbers import FOLLOWED_OPERATORS, draw_following, draw_numbers, with_index_dtype
+from conformance.exploration.draws.sizes import LONG_AXIS_CELLS, draw_sizes
 from conformance.exploration.rng import Rng
-from conformance.exploration.sizes import LONG_AXIS_CELLS, draw_sizes
 
 MAX_TERMS = 400_000
 """Maximum number of terms of a case: output cells · window cells · channels.
@@ -41,8 +43,12 @@ SIZE_KINDS = frozenset({ParameterKind.SIZES, ParameterKind.PADDING, ParameterKin
 """Kinds of parameters that are drawn independently of the sweeps."""
 WORD_FACTORS = (*(one.name for one in PARAMETERS.values() if one.kind not in SIZE_KINDS), "bias")
 """Factors whose levels are taken from the sweeps of the operator."""
-EXTRA_LEVELS: Mapping[str, Sequence[FactorLevel]] = {"p": (1.5,)}
+EXTRA_LEVELS: Mapping[str, Sequence[FactorLevel]] = {"p": (1.5,), "value": (-1, 0.5, 1000, math.inf, -math.inf)}
 """Levels that no sweep has. All frameworks agree on their meaning."""
+WHOLE_PAD_VALUES = (0, 7)
+"""Pad values that every integer dtype has."""
+NUMBERS_INTERVAL, INVALID_INTERVAL, FOLLOWING_INTERVAL = 4, 12, 8
+"""One in this number of candidates has drawn numbers, violates a precondition, or is followed by a pooling."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class OperatorSpace:
     """The candidates of one operator.
 
     sweeps: its sweeps in the catalogue. word_levels: levels of WORD_FACTORS. value_choices: input values with dtypes.
-    ranks: numbers of spatial axes.
+    ranks: numbers of spatial axes. specials: special values that x may have.
     """
 
     operator: str
@@ -58,6 +64,7 @@ class OperatorSpace:
     word_levels: Mapping[str, Sequence[FactorLevel]]
     value_choices: Sequence[ValueChoice]
     ranks: Sequence[int]
+    specials: Sequence[str] = ()
 
     @classmethod
     def from_sweeps(cls, operator: str, sweeps: Iterable[Sweep]) -> OperatorSpace:
@@ -75,15 +82,33 @@ class OperatorSpace:
         every = {name: (defaults[name], *levels) if name in defaults else levels for name, levels in words.items()}
         words = {name: tuple(dict.fromkeys(levels)) for name, levels in every.items()}
         ranks = sorted({rank for sweep in own for rank in sweep.factors["rank"]})
-        return cls(operator, own, words, value_choices(operator, own), ranks)
+        choices = value_choices(operator, own)
+        swept_specials = {one.values for one in choices if one.values in SPECIAL_VALUES}
+        specials = sorted(swept_specials | {mark for domain in domains_of(operator) for mark in domain.marks})
+        return cls(operator, own, words, choices, ranks, specials)
 
-    def draw(self, rng: Rng) -> Candidate:
-        """Return a random candidate. Raises ValueError if no draw is valid."""
+    def draw(self, rng: Rng, *, common: bool = False) -> Candidate:
+        """Return a random candidate. Raises ValueError if no draw is valid.
+
+        common: whether the windows are a common configuration, for which frameworks have special code paths.
+        """
         for _ in range(MAX_DRAW_ATTEMPTS):
-            candidate = self._draw_once(rng)
+            candidate = self._draw_once(rng, common=common)
             if candidate and is_affordable(candidate):
-                return candidate
+                return self._draw_extras(candidate, rng)
         raise ValueError(f"{self.operator}: no valid candidate in {MAX_DRAW_ATTEMPTS} draws")
+
+    def _draw_extras(self, candidate: Candidate, rng: Rng) -> Candidate:
+        """Return the candidate with drawn numbers, with a following operator, or with a violated precondition."""
+        changed = candidate
+        if rng.one_in(NUMBERS_INTERVAL):
+            changed = draw_numbers(candidate, self.specials, rng)
+        if self.operator in FOLLOWED_OPERATORS and rng.one_in(FOLLOWING_INTERVAL):
+            changed = draw_following(candidate, rng)
+        elif (violations := violations_for(self.operator)) and rng.one_in(INVALID_INTERVAL):
+            violation = Violation(rng.choice(violations), rng.randrange(candidate.rank), rng.choice(AMOUNTS))
+            changed = replace(candidate, violation=violation)
+        return changed if changed is candidate or is_affordable(changed) else candidate
 
     def draw_large(self, rng: Rng) -> Candidate | None:
         """Return a candidate with integers that is too large for the reference; None if no draw gives one."""
@@ -126,16 +151,16 @@ class OperatorSpace:
             changed = {name: other.levels[name] for name in (rng.choice(names) for _ in range(rng.randint(1, 2)))}
             neighbour = candidate.with_levels(**changed)
             if is_affordable(neighbour):
-                return neighbour
+                return self._draw_extras(neighbour, rng)
         return candidate
 
-    def _draw_once(self, rng: Rng) -> Candidate | None:
+    def _draw_once(self, rng: Rng, *, common: bool = False) -> Candidate | None:
         """Return a draw; None if it is invalid or observes a convention by accident.
 
         One draw in four is meant to observe a convention.
         """
         rng.start_draw()
-        levels, inputs = self._draw_usual(rng)
+        levels, inputs = self._draw_usual(rng, common=common)
         domains = domains_of(self.operator)
         domain = rng.choice(domains) if domains and rng.one_in(4) else None
         if domain:
@@ -143,10 +168,10 @@ class OperatorSpace:
         candidate = Candidate(self.operator, levels, inputs)
         return candidate if candidate.is_valid() and (domain or not conventions_of(candidate)) else None
 
-    def _draw_usual(self, rng: Rng) -> tuple[dict[str, FactorLevel], InputOptions]:
+    def _draw_usual(self, rng: Rng, *, common: bool = False) -> tuple[dict[str, FactorLevel], InputOptions]:
         """Draw levels and inputs that are not meant to observe a convention."""
         choice, rank = draw_values(self.value_choices, rng), rng.choice(self.ranks)
-        inputs = dict(choice.inputs)
+        inputs = dict(with_index_dtype(choice.inputs, rng))
         levels: dict[str, FactorLevel] = {"rank": rank, "dtype": choice.dtype, "values": choice.values}
         for name, choices in self.word_levels.items():
             levels[name] = self._draw_word(name, choices, rng)
@@ -154,9 +179,11 @@ class OperatorSpace:
             levels["bias"] = False
         if levels.get("mode", PadMode.CONSTANT) != PadMode.CONSTANT:
             levels["value"] = 0  # other modes do not use it
+        if dtype_kind(choice.dtype) is not DtypeKind.FLOATING and levels.get("value", 0) not in WHOLE_PAD_VALUES:
+            levels["value"] = WHOLE_PAD_VALUES[-1]
         if "divisor" in OPERATORS[self.operator].defaults:
             levels["divisor"] = rng.usual_or_unusual((None,), (1, 2, 3, 5, 7))
-        levels |= draw_sizes(self.operator, rank, rng)
+        levels |= draw_sizes(self.operator, rank, rng, common=common)
         if levels["values"] in SPECIAL_VALUES:
             inputs |= {"x": {**inputs["x"], "at": rng.randrange(math.prod(levels["extent"]))}}
         return levels, inputs
@@ -174,6 +201,7 @@ def is_affordable(candidate: Candidate) -> bool:
         return False
     if _has_too_many_bins(candidate):
         return False
+    candidate = candidate.valid
     slow = _has_slow_reference(OPERATORS[candidate.operator])
     return count_terms(candidate) <= (MAX_SLOW_TERMS if slow else MAX_TERMS)
 
@@ -181,7 +209,7 @@ def is_affordable(candidate: Candidate) -> bool:
 def _has_slow_reference(operator: Operator) -> bool:
     """Check whether the reference evaluates functions to certified accuracy, or a gradient cell by cell."""
     selects_or_adds = operator.arithmetic is Arithmetic.SELECTION or operator.arithmetic.is_linear
-    return not selects_or_adds or (operator.is_gradient and operator.geometry is Geometry.GLOBAL)
+    return not selects_or_adds or (operator.is_gradient and operator.geometry in {Geometry.GLOBAL, Geometry.BINS})
 
 
 def _has_too_many_bins(candidate: Candidate) -> bool:
@@ -194,7 +222,7 @@ def _has_too_many_bins(candidate: Candidate) -> bool:
 
 def count_terms(candidate: Candidate) -> int:
     """Return the number of terms that a case adds or compares."""
-    step = case_step(candidate.case)
+    step = case_step(candidate.valid.case)
     inner = max(step.kernel[:2], default=1) if step.kernel else 1
     return max(math.prod(step.output) * max(math.prod(step.window), 1) * inner, math.prod(step.shape))
 

@@ -27,6 +27,8 @@ class OracleName:
         return ": ".join(filter(None, (self.kind, self.relation)))
 
 
+WRONG_OUTPUTS = frozenset({DifferenceKind.VALUE, DifferenceKind.SPECIAL, DifferenceKind.SHAPE})
+"""Kinds of differences that one wrong computation shows, depending on the case."""
 REFERENCE = OracleName(OracleKind.REFERENCE)
 OTHER_SURFACES = OracleName(OracleKind.SURFACES)
 
@@ -53,6 +55,21 @@ class Symptom:
     def is_fatal(self) -> bool:
         """Whether it is a crash or a hang, after which the framework must be started again."""
         return self.failure in FATAL_OUTCOMES
+
+    def may_cause(self, other: Symptom) -> bool:
+        """Whether the cause of this symptom may be that of another one.
+
+        A wrong computation shows as other numbers, as NaN or as another shape. If the reference shows it, relations may
+        be violated too. Messages of rejected calls, crashes and hangs have causes of their own.
+        """
+        if self == other:
+            return True
+        covers = self.oracle in {REFERENCE, other.oracle}
+        return covers and self._is_wrong_output and other._is_wrong_output
+
+    @property
+    def _is_wrong_output(self) -> bool:
+        return self.failure is None or self.failure in WRONG_OUTPUTS
 
     @property
     def description(self) -> str:

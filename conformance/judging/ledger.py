@@ -19,7 +19,7 @@ from conformance import CatalogueError
 from conformance.adapters.api import CPU
 from conformance.cases import selectors
 from conformance.cases.case import Case
-from conformance.cases.features import CaseFeatures
+from conformance.cases.features.case_features import CaseFeatures
 from conformance.cases.schema import catalogue_folder, error_messages
 from conformance.cases.selector_values import compact_value, parse_selector_values, selector_value_text
 from conformance.cases.selectors import GLOB_CHARACTERS, Selector

@@ -19,7 +19,7 @@ import yaml
 from conformance import CatalogueError, ConformanceError
 from conformance.adapters.api import CPU
 from conformance.cases.case import Case
-from conformance.cases.features import ABSENT, CaseFeatures
+from conformance.cases.features.case_features import ABSENT, CaseFeatures
 from conformance.cases.generators import GENERATORS
 from conformance.cases.selector_values import SelectorValue, selector_value_text
 from conformance.cases.selectors import Selector, selector_keys

@@ -10,7 +10,7 @@ from conformance.adapters.api import Backend, Program, Surface, Unsupported, sou
 from conformance.cases import selectors
 from conformance.cases.arrays import BFLOAT16, SHORT_FLOATS
 from conformance.cases.case import Case, Value
-from conformance.cases.features import SELECTOR_FEATURES, CaseFeatures
+from conformance.cases.features.case_features import SELECTOR_FEATURES, CaseFeatures
 from conformance.cases.generators import SpecialValue
 from conformance.cases.operators import OPERATORS, Geometry
 from conformance.judging.conventions import Convention

@@ -69,3 +69,76 @@ def _count_matching(conditions: Sequence[str], masks: dict[str, int], weights: S
     for condition in conditions[1:]:
         common &= masks[condition]
     return sum(weight for row, weight in enumerate(weights) if common >> row & 1) if common else 0
+
+
+MIN_IMPROVEMENT = 0.02
+"""Minimum increase of the agreement by which a further condition is justified."""
+MAX_COMBINED = 40
+"""Maximum number of conditions that are combined: those that alone agree best."""
+
+
+def best_conjunction(
+    candidates: frozenset[str],
+    positive: Sequence[frozenset[str]],
+    negative: Iterable[frozenset[str]],
+    rank: Callable[[str], tuple[float | str, ...]] = lambda condition: (len(condition), condition),
+    max_conditions: int = MAX_CONDITIONS,
+) -> tuple[str, ...]:
+    """Return the conjunction of some candidates that agrees best with two sets of items.
+
+    The agreement is the harmonic mean of two shares: of the positive items that satisfy the conditions, and of the
+    items that satisfy them and are positive (the F1 score). Neither has to be complete: positive items may have another
+    cause, and a cause need not have an effect on every item. A further condition must increase the agreement by
+    MIN_IMPROVEMENT. Among equal conjunctions, the one with the lowest ranks is returned; () if no candidate agrees.
+    """
+    table = _MatchTable(candidates, positive, negative)
+    conditions = sorted(table.useful(rank), key=lambda one: (-table.agreement((one,)), rank(one)))[:MAX_COMBINED]
+    best: tuple[str, ...] = ()
+    for size in range(1, max_conditions + 1):
+        # Longer conjunctions are too many to try: one condition is added to the best shorter one.
+        tried = (
+            combinations(conditions, size)
+            if size <= MAX_CONDITIONS
+            else ((*best, one) for one in conditions if len(best) == size - 1 and one not in best)
+        )
+        found = min(tried, key=lambda some: (-table.agreement(some), *map(rank, some)), default=())
+        score = table.agreement(found) if found else 0.0
+        if score > (table.agreement(best) + MIN_IMPROVEMENT if best else 0.0):
+            best = found
+    return best
+
+
+class _MatchTable:
+    """Bit masks of the positive and negative items that satisfy each condition: one bit for each item."""
+
+    def __init__(
+        self, candidates: frozenset[str], positive: Sequence[frozenset[str]], negative: Iterable[frozenset[str]]
+    ) -> None:
+        self._positive = _masks(candidates, positive)
+        self._negative = _masks(candidates, negative)
+        self._total = len(positive)
+
+    def useful(self, rank: Callable[[str], tuple[float | str, ...]]) -> list[str]:
+        """Return one condition for each set of items: the one with the lowest rank."""
+        first: dict[tuple[int, int], str] = {}
+        for condition in sorted(self._positive, key=rank):
+            first.setdefault((self._positive[condition], self._negative[condition]), condition)
+        return list(first.values())
+
+    def agreement(self, conditions: Sequence[str]) -> float:
+        """Return the F1 score of a conjunction."""
+        positive, negative = -1, -1
+        for condition in conditions:
+            positive &= self._positive[condition]
+            negative &= self._negative[condition]
+        matching = positive.bit_count()
+        return 2 * matching / (self._total + matching + negative.bit_count()) if matching else 0.0
+
+
+def _masks(candidates: frozenset[str], items: Iterable[frozenset[str]]) -> dict[str, int]:
+    """Return for each condition the items that satisfy it, one bit for each item."""
+    masks = dict.fromkeys(candidates, 0)
+    for number, one in enumerate(items):
+        for condition in one & candidates:
+            masks[condition] |= 1 << number
+    return masks

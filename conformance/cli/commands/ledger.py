@@ -12,7 +12,7 @@ from packaging.version import InvalidVersion, Version
 from conformance import ConformanceError, IncompleteRun
 from conformance.adapters import registry
 from conformance.adapters.api import without_label
-from conformance.cases.features import CaseFeatures
+from conformance.cases.features.case_features import CaseFeatures
 from conformance.catalogue import loading
 from conformance.catalogue.loading import Catalogue
 from conformance.cli.failures import Failures, failure_kind, matching_failures

@@ -41,7 +41,7 @@ INVENTED = textwrap.dedent(
 
     # Imported after the table is complete, as if the operator were in it.
     from conformance.cases.cost import operator_cost
-    from conformance.cases.features import case_features
+    from conformance.cases.features.case_features import case_features
     from conformance.cases.parsing import parse_case
     from conformance.catalogue.sweeps import Sweep
     from conformance.cli.commands.translate import translate_command

@@ -1,9 +1,10 @@
 import pytest
 
-from conformance.cases import features, selectors
+from conformance.cases import selectors
 from conformance.cases.arrays import ArraySpec
 from conformance.cases.case import Case
-from conformance.cases.features import ABSENT, SELECTOR_FEATURES, CaseFeatures
+from conformance.cases.features import case_features as features
+from conformance.cases.features.case_features import ABSENT, SELECTOR_FEATURES, CaseFeatures
 from conformance.cases.selector_values import compact_value, parse_selector_values, selector_value_text
 from conformance.cases.selectors import matches
 from conformance.cases.yaml_reader import read_yaml

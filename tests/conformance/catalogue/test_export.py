@@ -13,7 +13,7 @@ from conformance import CatalogueError, ConformanceError, cli
 from conformance.adapters import registry
 from conformance.cases import selectors
 from conformance.cases.arrays import NUMPY_DTYPES, ArraySpec
-from conformance.cases.features import SELECTOR_FEATURES, CaseFeatures
+from conformance.cases.features.case_features import SELECTOR_FEATURES, CaseFeatures
 from conformance.catalogue import check, export, export_reader, loading as catalogues
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run

@@ -1,6 +1,6 @@
 """Records of results files."""
 
-from conformance.cases.features import case_features
+from conformance.cases.features.case_features import case_features
 from conformance.execution.records import case_record, case_record_line
 from conformance.judging.expected import compute_expected
 from reports.results import CaseRecord, decode_line

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -9,19 +10,24 @@ import pytest
 from conformance import CatalogueError
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
-from conformance.cases.features import case_features
+from conformance.cases.arrays import array_digest
+from conformance.cases.features.case_features import case_features
 from conformance.cases.operators import OPERATORS
-from conformance.cases.yaml_reader import read_yaml_with_errors
 from conformance.catalogue import loading
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.coverage import Coverage, OperatorScheduler, factor_kinds, feature_combinations
 from conformance.exploration.diagnosis import neighbours_of
+from conformance.exploration.draws.invalid_calls import Violation
+from conformance.exploration.draws.sizes import LONG_AXIS_CELLS
+from conformance.exploration.findings import ExplorationFinding
+from conformance.exploration.output import _case_file_texts
 from conformance.exploration.rng import Rng
 from conformance.exploration.shrinking import shrink
-from conformance.exploration.sizes import LONG_AXIS_CELLS
 from conformance.exploration.space import MAX_BINNED_CELLS, MAX_TERMS, OperatorSpace, count_terms, is_affordable
+from conformance.exploration.symptoms import Symptom
 from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate
+from reports.results.vocabulary import DifferenceKind
 
 QUICK_TERMS = 2000
 """Number of terms up to which a test computes the reference."""
@@ -117,7 +123,7 @@ def test_draws_cover_a_wide_range(sweeps):
 def test_words_include_the_defaults_of_sweeps_without_the_factor(sweeps):
     found = draws(OperatorSpace.from_sweeps("pad", sweeps), 400, "words")
     assert {one.levels["mode"] for one in found} == {"constant", "edge", "reflect", "symmetric", "wrap"}
-    assert {one.levels["value"] for one in found if one.levels["mode"] == "constant"} == {0, 7}
+    assert {one.levels["value"] for one in found if one.levels["mode"] == "constant"} >= {0, 7, -1, 0.5}
     assert {one.levels["value"] for one in found if one.levels["mode"] != "constant"} == {0}
     assert "extremes" in {one.levels["values"] for one in found}
 
@@ -199,17 +205,25 @@ def test_every_candidate_has_conditions_and_one_kind_per_factor(operator, sweeps
         assert len(factor_kinds(one)) == len({word.split()[0] for word in factor_kinds(one)})
 
 
-def test_a_candidate_reads_back_from_its_file(tmp_path, sweeps):
-    from conformance.exploration.output import case_item_text  # noqa: PLC0415
+def case_file_text(candidate):
+    """Return the text of a case file with the case of a candidate."""
+    finding = ExplorationFinding(candidate.operator, Symptom(DifferenceKind.VALUE), candidate, ("s",), None, 1)
+    (text,) = _case_file_texts("backend", [finding]).values()
+    return text
 
+
+def test_a_candidate_reads_back_from_its_file(tmp_path, sweeps):
     for number, operator in enumerate(OPERATORS):
         one = OperatorSpace.from_sweeps(operator, sweeps).draw(Rng("file", number))
         path = tmp_path / "pooling" / f"{operator}.yaml"
         path.parent.mkdir(exist_ok=True)
-        path.write_text(f"operator: {operator}\nsource: here\n\ncases:\n{case_item_text(one.raw_case)}", "utf-8")
-        assert read_yaml_with_errors(path).data["cases"][0]["id"] == one.raw_case["id"]
+        path.write_text(case_file_text(one), "utf-8")
         (case,) = loading.load_catalogue([path]).cases
-        assert case.canonical_text() == one.case.canonical_text()
+        assert (case.id, case.parameters) == (one.case.id, one.case.parameters)
+        assert (case.expect, case.then) == (one.case.expect, one.case.then)
+        # Explicit numbers are read as decimals, so the arrays are compared.
+        for name, spec in one.case.inputs.items():
+            assert array_digest(case.inputs[name].make()) == array_digest(spec.make()), name
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -275,3 +289,14 @@ def test_written_numbers_are_exact(dtype, number):
         return [one.case.inputs["x"].make().ravel()[0] == number for one in candidates]
 
     assert shrink(candidate, differs).written_numbers["x"][0][0][0] == number
+
+
+def test_an_invalid_call_reads_back_from_its_file(tmp_path, sweeps):
+    drawn = draws(OperatorSpace.from_sweeps("conv", sweeps), 40, "invalid file")
+    one = next(bad for one in drawn if (bad := replace(one, violation=Violation("StrideIsZero"))).is_valid())
+    path = tmp_path / "convolution" / "conv.yaml"
+    path.parent.mkdir()
+    path.write_text(case_file_text(one), "utf-8")
+    (case,) = loading.load_catalogue([path]).cases
+    assert (case.id, case.expect) == (one.case.id, one.case.expect)
+    assert case.parameters == one.case.parameters

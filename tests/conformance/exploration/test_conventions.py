@@ -10,11 +10,12 @@ from conformance.adapters.api import Declaration, Program, Surface, Unsupported
 from conformance.cases.operators import OPERATORS
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import CONVENTION_DOMAINS, conventions_of, domains_of
-from conformance.exploration.conventions import reference_answers, unsupported_by_oracle
+from conformance.exploration.conventions import expected_on, reference_answers, unsupported_by_oracle
 from conformance.exploration.evaluation import LocalEvaluator, make_requests
 from conformance.exploration.oracles import ReferenceOracle
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace, is_affordable
+from conformance.judging.expected import compute_expected
 from conformance.judging.ledger import Ledger
 
 NATIVE = Program("some.surface", "native", "def run(x): return x")
@@ -48,14 +49,24 @@ def test_every_convention_is_in_the_catalogue_and_the_reference_has_an_answer():
 OBSERVED = {
     "max_pool": {"max_pool/window-of-padding-only"},
     "min_pool_grad": {"max_pool/window-of-padding-only", "min_pool_grad/tie"},
-    "avg_pool": {"avg_pool/window-of-padding-only", "avg_pool/integers", "avg_pool/integers-in-int32"},
+    "avg_pool": {
+        "avg_pool/window-of-padding-only",
+        "avg_pool/integers",
+        "avg_pool/integers-in-int32",
+        "avg_pool/accumulation-in-float16",
+    },
     "avg_pool_grad": set(),
-    "adaptive_avg_pool": set(),
-    "global_avg_pool": {"avg_pool/integers", "global_avg_pool/integers"},
+    "adaptive_avg_pool": {"adaptive_avg_pool/accumulation-in-float16"},
+    "global_avg_pool": {
+        "avg_pool/integers",
+        "global_avg_pool/integers",
+        "global_avg_pool/accumulation-in-float16",
+    },
     "adaptive_max_pool_grad": {"adaptive_max_pool_grad/tie", "adaptive_max_pool_grad/tie-in-a-plane"},
-    "lp_pool": set(),
+    "lp_pool": {"lp_pool/power-that-overflows"},
     "lp_pool_grad": {"lp_pool/p-1-of-negative-values", "lp_pool/odd-p-of-negative-values"},
     "max_unpool_grad": {"max_pool/window-of-padding-only", "max_pool/padding-equal-to-window"},
+    "conv": {"conv/algorithm"},
     "pad_grad": {f"pad/{mode}-beyond-the-extent" for mode in ("reflect", "symmetric", "wrap")},
 }
 
@@ -178,3 +189,34 @@ def test_ties_are_a_difference_only_if_the_surface_declares_the_answer_of_the_re
             (result,) = evaluator.evaluate(make_requests(ReferenceOracle(), [TIED]))
         statuses[answer] = result.surface_results[0].status
     assert statuses == {"first": "fail", "last": "unsupported"}
+
+
+TIED_GRADIENT = Candidate(
+    "max_pool_grad",
+    {name: level for name, level in TIED.levels.items() if name != "output"},
+    {**TIED.inputs, "grad": {"values": "integers", "low": 1, "high": 1}},
+)
+
+
+def test_a_surface_with_another_answer_is_compared_with_that_answer():
+    candidate = TIED_GRADIENT.with_numbers(x=[[[1, 1]]], grad=[[[1]]])
+    assert conventions_of(candidate) == ("max_pool_grad/tie",)
+    expected = compute_expected(candidate.case)
+    gradients = {}
+    for answer in ("first", "last", "all"):
+        surface = surface_declaring(**{"max_pool_grad/tie": answer})
+        assert unsupported_by_oracle(candidate, surface, NATIVE, no_entry) is None
+        gradients[answer] = expected_on(candidate, surface, expected).target.exact.value.tolist()
+    assert gradients == {"first": [[[1, 0]]], "last": [[[0, 1]]], "all": [[[1, 1]]]}
+
+
+def test_a_surface_that_declares_a_rejection_of_wide_pads_must_reject_them(sweeps):
+    domain = next(one for one in CONVENTION_DOMAINS if "pad/wrap-beyond-the-extent" in one.conventions.values())
+    space = OperatorSpace.from_sweeps("pad", sweeps)
+    candidate = next(
+        one for seed in range(99) if (one := draw_inside(space, domain, "wide", seed)) and conventions_of(one)
+    )
+    (convention_id,) = conventions_of(candidate)
+    surface = surface_declaring(**{convention_id: "rejected"})
+    expected = expected_on(candidate, surface, compute_expected(candidate.case))
+    assert (expected.target.exact, expected.target.violation) == (None, "PadsBeyondTheExtent")

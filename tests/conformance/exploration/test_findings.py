@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.adapters import registry
-from conformance.cases.features import case_features
+from conformance.cases.features.case_features import case_features
 from conformance.exploration import diagnosis, findings as findings_module
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult, make_requests
 from conformance.exploration.findings import ExplorationFinding

@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from conformance.cases.steps import case_step
 from conformance.execution.worker_process import Worker
+from conformance.exploration.draws.invalid_calls import Violation
 from conformance.exploration.evaluation import make_requests
 from conformance.exploration.oracles import ReferenceOracle, evaluate
 from conformance.exploration.rng import Rng
@@ -66,3 +68,52 @@ def test_a_crash_is_not_repeated_while_shrinking(sweeps, monkeypatch):
         assert once.surface_results[0].status == "crashed"
         with pytest.raises(AssertionError, match="run again"):
             evaluate(evaluator, Symptom(DifferenceKind.VALUE), [first])
+
+
+def differing_draw(space, differs, *seeds):
+    return next(one for seed in range(999) if differs([one := space.draw(Rng(*seeds, seed)).valid])[0])
+
+
+def test_an_odd_number_of_channels_shrinks_to_three(sweeps):
+    space = OperatorSpace.from_sweeps("max_pool", sweeps)
+
+    def differs(candidates):
+        return [one.levels["channels"] % 2 == 1 < one.levels["channels"] for one in candidates]
+
+    assert (
+        shrink(
+            differing_draw(space, lambda c: [c[0].levels["channels"] > 30 and differs(c)[0]], "odd"), differs
+        ).levels["channels"]
+        == 3
+    )
+
+
+def test_a_pad_as_wide_as_its_axis_shrinks_together_with_it(sweeps):
+    space = OperatorSpace.from_sweeps("pad", sweeps)
+
+    def differs(candidates):
+        axes = [list(zip(one.per_axis("extent"), one.per_axis("pads"), strict=True)) for one in candidates]
+        return [any(pair[0] == extent for extent, pair in some) for some in axes]
+
+    drawn = differing_draw(space, lambda c: [max(c[0].per_axis("extent")) in range(5, 10) and differs(c)[0]], "wide")
+    smallest = shrink(drawn, differs)
+    assert (smallest.per_axis("extent"), smallest.per_axis("pads")) == ((1,), ((1, 0),))
+
+
+def test_cases_with_draws_are_cut(sweeps):
+    space = OperatorSpace.from_sweeps("stochastic_pool", sweeps)
+
+    def differs(candidates):
+        return [bool((one.case.inputs["draws"].make() == 0).any()) and one.is_valid() for one in candidates]
+
+    drawn = differing_draw(space, lambda c: [c[0].case.inputs["draws"].shape[-1] > 1 and differs(c)[0]], "draws")
+    assert math.prod(shrink(drawn, differs).case.inputs["draws"].shape) == 1
+
+
+def test_an_invalid_call_shrinks_to_the_boundary_of_its_violation(sweeps):
+    space = OperatorSpace.from_sweeps("max_pool", sweeps)
+    valid = (space.draw(Rng("boundary", seed)).valid for seed in range(99))
+    violation = Violation("WindowExceedsPaddedInput", 0, 1000)
+    drawn = next(one for some in valid if (one := replace(some, following=None, violation=violation)).is_valid())
+    smallest = shrink(drawn, lambda candidates: [one.violation is not None for one in candidates])
+    assert (smallest.case.parameters["window"], smallest.case.shape) == ((2,), (1, 1, 1))

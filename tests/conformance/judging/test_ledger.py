@@ -6,7 +6,7 @@ from packaging.specifiers import SpecifierSet
 
 from conformance import CatalogueError
 from conformance.adapters import registry
-from conformance.cases.features import CaseFeatures
+from conformance.cases.features.case_features import CaseFeatures
 from conformance.cases.schema import catalogue_folder
 from conformance.judging import ledger
 from reports.results.vocabulary import Level

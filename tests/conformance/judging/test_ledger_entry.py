@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given, strategies as st
 
 from conformance import CatalogueError, ConformanceError
-from conformance.cases.features import CaseFeatures
+from conformance.cases.features.case_features import CaseFeatures
 from conformance.judging import ledger
 from conformance.judging.ledger import LedgerEntry
 from conformance.judging.ledger_entry import LedgerEntryDraft, append_entry, smallest_selector, write_ledger

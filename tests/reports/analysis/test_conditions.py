@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given, strategies as st
 
-from reports.analysis.conditions import MAX_CONDITIONS, shortest_conjunction
+from reports.analysis.conditions import MAX_CONDITIONS, best_conjunction, shortest_conjunction
 
 CONDITION_SETS = st.lists(st.frozensets(st.sampled_from("abcde")), min_size=1, max_size=8)
 
@@ -63,3 +63,30 @@ def test_no_shorter_conjunction_exists(covered, others, exceptions):
                 assert fit(found, allowed)
                 return
     assert found is None
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative", "expected"),
+    [
+        (["ab", "ac"], ["b", "c"], ("a",)),
+        (["ab"] * 9 + ["c"], ["a", "b"], ("a", "b")),  # one positive item has another cause
+        (["ab"] * 40, ["a"] + ["b"] * 9, ("a",)),  # one item shows no effect: "b" would not exclude enough
+        (["abc"] * 9, ["ab", "ac", "bc"] * 9, ("a", "b", "c")),
+        (["b"], ["a"], ("b",)),
+        (["d"], ["e"], ()),  # no candidate
+    ],
+)
+def test_best_conjunction_agrees_best_with_both_sets(positive, negative, expected):
+    found = best_conjunction(frozenset("abc"), sets(*positive), sets(*negative))
+    assert found == expected
+
+
+@given(CONDITION_SETS, CONDITION_SETS)
+def test_no_single_condition_agrees_better_than_the_best_conjunction(positive, negative):
+    def agreement(conditions):
+        both = sum(one.issuperset(conditions) for one in positive)
+        others = sum(one.issuperset(conditions) for one in negative)
+        return 2 * both / (len(positive) + both + others)
+
+    found = best_conjunction(positive[0], positive, negative)
+    assert all(agreement(found) >= agreement((one,)) - 1e-12 for one in positive[0]) or not positive[0]

@@ -24,13 +24,19 @@ def _call(surface: str, operator: str, step: Step) -> Code:
 
     A case that the backend `numpy` does not support is unsupported here too.
     """
-    looped = LOOPS.lowerings[operator](step)
-    if isinstance(looped, Unsupported) or not hasattr(Correct, operator):
+    if not hasattr(Correct, operator):
+        return LOOPS.lowerings[operator](step)
+    # The loops are unsupported for invalid calls, which a surface that checks its arguments does run.
+    if not _validates(surface) and isinstance(looped := LOOPS.lowerings[operator](step), Unsupported):
         return looped
     inputs = [name for name in OPERATORS[operator].inputs if name != "bias" or step.bias]
     known = {*OPERATORS[step.operator].defaults, *(["output"] if "kernel" in inputs and "grad" in inputs else [])}
     given = {name: _literal(value) for name, value in step.parameters.items() if name in known}
     return source_text.call("planted.call", f'"{surface}"', f'"{operator}"', *inputs, **given)
+
+
+def _validates(surface: str) -> bool:
+    return surface != NONE and BUGS[surface].program.validates
 
 
 def _surface(name: str) -> Surface:
@@ -40,7 +46,8 @@ def _surface(name: str) -> Surface:
         for operator in (forward, f"{forward}_grad")
     }
     relu = {"relu": LOOPS.lowerings["relu"]}
-    return Surface(f"planted.{name}", lowerings | relu, dtypes=LOOPS.dtypes, bfloat16=LOOPS.bfloat16, validates=False)
+    dtypes, bfloat16 = LOOPS.dtypes, LOOPS.bfloat16
+    return Surface(f"planted.{name}", lowerings | relu, dtypes=dtypes, bfloat16=bfloat16, validates=_validates(name))
 
 
 SURFACES = tuple(map(_surface, (NONE, *BUGS)))

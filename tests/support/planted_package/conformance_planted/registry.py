@@ -2,14 +2,22 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .padding_convolution import Convolution, PaddingOperators
 from .pooling import Pooling
+from .random_pooling import RandomPooling
 
 
-class Correct(Pooling, PaddingOperators, Convolution):
+class Correct(Pooling, RandomPooling, PaddingOperators, Convolution):
     """All operators without a bug."""
+
+    validates = False
+    """Whether the surface is also tested on calls that must be rejected."""
+
+    def check(self, operator, arrays, parameters):
+        """Raise ValueError for an invalid call."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +30,8 @@ class Bug:
     smallest: the smallest case that shows it, in the format of `cases:` in a catalogue file.
     near: keys that change in a neighbouring case, which does not satisfy the condition.
     program: the operators with the bug.
+    rejected: violation of `smallest` if the bug accepts an invalid call; the neighbour is then the valid call.
+    planted_set: 1 or 2. The second set was designed without knowledge of how cases are generated.
     """
 
     name: str
@@ -32,6 +42,8 @@ class Bug:
     smallest: Mapping[str, Any]
     near: Mapping[str, Any]
     program: type[Correct]
+    rejected: str = ""
+    planted_set: int = 1
 
     @property
     def surface(self) -> str:
@@ -57,3 +69,7 @@ def bug(*operators: str, **description: Any) -> Callable[[type[Correct]], type[C
         return program
 
     return register
+
+
+second_bug = partial(bug, planted_set=2)
+"""Registers a bug of the second set."""

@@ -17,6 +17,9 @@ CandidateDraft = tuple[dict[str, FactorLevel], InputOptions]
 DraftChange = Callable[[CandidateDraft, Rng], CandidateDraft]
 SIGNED_INTEGER_INPUT = {"values": "integers", "low": -9, "high": 9}
 NEGATIVE_INTEGER_INPUT = {"values": "integers", "low": -9, "high": -1}
+LARGE_LOW = 7500
+LARGE_INTEGER_INPUT = {"values": "integers", "low": LARGE_LOW, "high": 30_000}
+"""Integers whose sums and powers leave the range of float16."""
 MAX_EXTENT_FOR_LARGE_PADS = 9
 """Maximum extent of an axis whose pads are drawn beyond the extent."""
 
@@ -67,6 +70,12 @@ def draw_pads_beyond_extent(mode: str) -> DraftChange:
 def draw_inputs(**options: Mapping[str, Any]) -> DraftChange:
     """Return a function that fills inputs with integers, generated with these options."""
     return lambda draft, _rng: ({**draft[0], "values": "integers"}, {**draft[1], **options})
+
+
+def draw_float16(x: Mapping[str, Any]) -> DraftChange:
+    """Return a function that fills x in float16 with integers, generated with these options."""
+    draw_values = draw_inputs(x=x)
+    return lambda draft, rng: draw_values(({**draft[0], "dtype": "float16"}, draft[1]), rng)
 
 
 def draw_marked(mark: str, *, low: int = -9, high: int = 9) -> DraftChange:

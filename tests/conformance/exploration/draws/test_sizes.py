@@ -2,8 +2,8 @@
 
 import pytest
 
+from conformance.exploration.draws.sizes import LONG_AXIS_CELLS, VECTOR_WIDTH_SIZES, draw_sizes
 from conformance.exploration.rng import Rng
-from conformance.exploration.sizes import LONG_AXIS_CELLS, VECTOR_WIDTH_SIZES, draw_sizes
 
 
 def draws(operator, rank, count=300):

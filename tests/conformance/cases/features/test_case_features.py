@@ -9,7 +9,7 @@ import pytest
 import reference
 from conformance.cases.arrays import ArraySpec
 from conformance.cases.case import Case, Value
-from conformance.cases.features import FEATURES, CaseFeatures, case_features
+from conformance.cases.features.case_features import FEATURES, CaseFeatures, case_features
 from conformance.cases.parsing import parse_case
 
 LATE_NAN = "a NaN that is not the first cell of its window"

@@ -43,8 +43,11 @@ class PaddingKind(Word):
     CROPPED = "cropped"  # negative; only the operator pad has it
 
 
-def draw_sizes(operator: str, rank: int, rng: Rng) -> dict[str, FactorLevel]:
-    """Draw the levels of all factors that are sizes, for an operator and a number of spatial axes."""
+def draw_sizes(operator: str, rank: int, rng: Rng, *, common: bool = False) -> dict[str, FactorLevel]:
+    """Draw the levels of all factors that are sizes, for an operator and a number of spatial axes.
+
+    common: whether the windows are a common configuration; otherwise one in three is.
+    """
     described = OPERATORS[operator]
     extent = _draw_extents(rank, rng)
     # Long axes with many channels or batch items would exceed the limit on terms.
@@ -58,7 +61,7 @@ def draw_sizes(operator: str, rank: int, rng: Rng) -> dict[str, FactorLevel]:
         levels["out"] = _draw_channels(rng)
         levels["groups"] = rng.usual_or_unusual((1,), (2, 3))
     if described.has_weights or "window" in described.defaults:
-        windows = _draw_usual_windows(rank, rng) if rng.one_in(3) else _draw_windows(extent, rng)
+        windows = _draw_usual_windows(rank, rng) if common or rng.one_in(3) else _draw_windows(extent, rng)
         levels |= {name: level for name, level in windows.items() if name in {"window", *described.defaults}}
     return levels | _draw_output_factors(described.geometry, extent, levels, rng)
 

@@ -13,11 +13,11 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, dtype_kind, json_value
 from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, Case
+from conformance.cases.features.numbers import is_negative, number_features
+from conformance.cases.features.sizes import size_features
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
 from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, padding_pairs, parameter_per_axis
 from conformance.cases.operators import OPERATORS, PARAMETERS, Rounding
@@ -37,11 +37,6 @@ ABSENT = object()
 """Value of a parameter that the operator does not have, or that a convention case omits. It equals no other value."""
 CONTIGUOUS = "contiguous"
 """Word for the arrays of a case that does not say how the program passes them."""
-
-
-def _is_negative(numbers: Array) -> bool:
-    with np.errstate(invalid="ignore"):  # comparing a bfloat16 NaN raises a warning
-        return bool((numbers < 0).all())
 
 
 def _strides_and_windows(case: Case) -> Iterator[tuple[int, int]]:
@@ -84,7 +79,7 @@ FEATURES = (
     Feature("values", lambda case: frozenset([case.inputs["x"].values]) | special_values_of(case.inputs["x"])),
     Feature(
         "negative",
-        lambda case: geometry.is_inspected(case.inputs["x"]) and _is_negative(case.inputs["x"].make()),
+        lambda case: geometry.is_inspected(case.inputs["x"]) and is_negative(case.inputs["x"].make()),
         "only negative values in x",
     ),
     Feature("alone", geometry.specials_alone_in_window),
@@ -162,14 +157,11 @@ def _phrases(case: Case, arrays: Mapping[str, Array]) -> Iterator[str]:
     flags = (feature for feature in FEATURES if feature.phrase and feature.key != "negative")
     yield from (feature.phrase for feature in flags if feature.value(case))
     yield from _dtype_features(case)
-    for name, array in arrays.items():
-        numbers = array.astype(np.float64)
-        yield from (phrase.format(name) for phrase, is_true in VALUE_FEATURES.items() if is_true(numbers))
-    if "x" in arrays and geometry.has_late_nan(case, arrays["x"]):
-        yield "a NaN that is not the first cell of its window"
+    yield from number_features(case, arrays)
     yield from (f"values {word}" for word in sorted(SELECTOR_FEATURES["values"](case) - UNNAMED_VALUES))
     yield from (f"a window of {special} only" for special in sorted(geometry.specials_alone_in_window(case)))
-    yield from _size_features(case)
+    yield from _threshold_size_features(case)
+    yield from size_features(case)
     yield from _parameter_features(case)
     yield from _window_features(case, geometry.window_axes(case))
     yield from (
@@ -191,24 +183,11 @@ def _dtype_features(case: Case) -> Iterator[str]:
         yield "unsigned numbers"
 
 
-VALUE_FEATURES: Mapping[str, Callable[[Array], bool]] = MappingProxyType(
-    {
-        "NaN in {}": lambda numbers: bool(np.isnan(numbers).any()),
-        "an infinity in {}": lambda numbers: bool(np.isinf(numbers).any()),
-        "minus infinity in {}": lambda numbers: bool(np.isneginf(numbers).any()),
-        "a negative zero in {}": lambda numbers: bool(np.signbit(numbers[numbers == 0]).any()),
-        "fractions in {}": lambda numbers: bool((numbers != np.trunc(numbers))[np.isfinite(numbers)].any()),
-        "only negative values in {}": lambda numbers: bool(numbers.size) and _is_negative(numbers),
-    }
-)
-"""Checks on the numbers of an input in float64; {} is the name of the input."""
-
-
 def _threshold_features(what: str, size: int) -> Iterator[str]:
     yield from (f"{what} of {limit:,} or more" for limit in SIZE_THRESHOLDS if size >= limit)
 
 
-def _size_features(case: Case) -> Iterator[str]:
+def _threshold_size_features(case: Case) -> Iterator[str]:
     batch, channels, *extents = case.shape
     yield f"{len(extents)}-D input"
     if len(extents) > 1:
@@ -225,6 +204,7 @@ def _size_features(case: Case) -> Iterator[str]:
     output = geometry.output_shape(case)
     if output:
         yield from _threshold_features("the terms of an output", geometry.terms_of_output(case, output))
+        yield from _threshold_features("cells of output on an axis", max(output[2:], default=0))
 
 
 def _parameter_features(case: Case) -> Iterator[str]:

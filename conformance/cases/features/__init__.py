@@ -1,0 +1,1 @@
+"""Features of cases: facts that ledger selectors match, and phrases that may explain a failure."""

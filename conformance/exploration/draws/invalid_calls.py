@@ -1,0 +1,148 @@
+"""Invalid calls: a valid candidate with one violated precondition, at its boundary and beyond.
+
+The violations and the rules for them are those of `conformance.cases.invalid`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conformance.cases.case import Case
+from conformance.cases.operators import OPERATORS
+
+AMOUNTS = (0, 0, 1, 5, 1000)
+"""Distances from the boundary that are drawn. The first invalid value has the distance 0."""
+RawChange = Callable[[Case, int, int], Mapping[str, Any]]
+"""Returns the keys that change in a valid case: (case, axis, distance from the boundary)."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A violated precondition. amount: distance from the boundary."""
+
+    name: str
+    axis: int = 0
+    amount: int = 0
+
+    def changes(self, valid: Case) -> Mapping[str, Any]:
+        """Return the keys that change in the valid case, in the format of a catalogue file."""
+        return RAW_CHANGES[self.name](valid, min(self.axis, len(valid.shape) - 3), self.amount)
+
+
+def violations_for(operator: str) -> Sequence[str]:
+    """Return the names of the violations that can be drawn for an operator. A gradient has those of its inputs."""
+    described = OPERATORS[operator]
+    if described.is_gradient:
+        return ()
+    known = {*described.defaults, *described.inputs, *described.required_parameters}
+    known |= {one.name for one in described.parameters}
+    return tuple(name for name, needed in NEEDED.items() if needed in known)
+
+
+def _on_axis(name: str, number: Callable[[Case, int, int], Any]) -> RawChange:
+    """Return a change of a parameter on one axis."""
+
+    def change(case: Case, axis: int, amount: int) -> Mapping[str, Any]:
+        values = list(case.parameters[name])
+        values[axis] = number(case, axis, amount)
+        return {name: [list(one) if isinstance(one, tuple) else one for one in values]}
+
+    return change
+
+
+def _window_beyond_input(case: Case, axis: int, amount: int) -> int:
+    padding = case.parameters["padding"]
+    padded = case.shape[2 + axis] + (0 if isinstance(padding, str) else sum(padding[axis]))
+    return (padded - 1) // int(case.parameters["dilation"][axis]) + 2 + amount
+
+
+def _padding_beyond_output(case: Case, axis: int, amount: int) -> list[int]:
+    given = {name: case.parameters[name][axis] for name in ("stride", "dilation", "output_padding")}
+    reach = given["dilation"] * (case.inputs["kernel"].shape[2 + axis] - 1) + 1
+    size = (case.shape[2 + axis] - 1) * given["stride"] + reach + given["output_padding"]
+    return [size, 1 + amount]
+
+
+def _next_groups(case: Case, _axis: int, amount: int) -> Mapping[str, Any]:
+    channels, outputs = case.shape[1], case.inputs["kernel"].shape[0]
+    # For a convolution, groups that do not divide the outputs would be a second violation.
+    divisors = [count for count in range(2, outputs + 1) if outputs % count == 0]
+    counts = range(2 + amount, 3 * channels + 4 + amount) if "output_padding" in case.parameters else divisors
+    return {"groups": next(count for count in counts if channels % count)}
+
+
+def _with_other_shape(name: str, axis: int) -> RawChange:
+    """Return a change that makes one axis of an input longer; the numbers are repeated."""
+
+    def change(case: Case, _axis: int, amount: int) -> Mapping[str, Any]:
+        array, shape = case.inputs[name].make(), list(case.inputs[name].shape)
+        shape[axis] += 1 + min(amount, 5)
+        return {name: _literal(np.resize(array, shape), case.inputs[name].dtype)}
+
+    return change
+
+
+def _with_number(name: str, number: Callable[[Case, int], float]) -> RawChange:
+    """Return a change of the first number of an input."""
+
+    def change(case: Case, _axis: int, amount: int) -> Mapping[str, Any]:
+        array = case.inputs[name].make().copy()
+        array.flat[0] = number(case, amount)
+        return {name: _literal(array, case.inputs[name].dtype)}
+
+    return change
+
+
+def _literal(array: np.ndarray[Any, Any], dtype: str) -> Mapping[str, Any]:
+    numbers = array.astype(np.float64) if array.dtype.kind in "fV" else array
+    return {"values": numbers.tolist(), "dtype": dtype}
+
+
+def _kernel_channels(case: Case, axis: int, amount: int) -> Mapping[str, Any]:
+    return _with_other_shape("kernel", 0 if "output_padding" in case.parameters else 1)(case, axis, amount)
+
+
+RAW_CHANGES: Mapping[str, RawChange] = {
+    "StrideIsZero": _on_axis("stride", lambda _case, _axis, _amount: 0),
+    "NegativeStride": _on_axis("stride", lambda _case, _axis, amount: -1 - amount),
+    "DilationIsZero": _on_axis("dilation", lambda _case, _axis, _amount: 0),
+    "NegativeDilation": _on_axis("dilation", lambda _case, _axis, amount: -1 - amount),
+    "WindowIsZero": _on_axis("window", lambda _case, _axis, _amount: 0),
+    "NegativeWindow": _on_axis("window", lambda _case, _axis, amount: -1 - amount),
+    "WindowExceedsPaddedInput": _on_axis("window", _window_beyond_input),
+    "DivisorIsZero": lambda _case, _axis, _amount: {"divisor": 0},
+    "PowerIsZero": lambda _case, _axis, _amount: {"p": 0},
+    "GroupsAreZero": lambda _case, _axis, _amount: {"groups": 0},
+    "NegativeGroups": lambda _case, _axis, amount: {"groups": -1 - amount},
+    "GroupsDoNotDivideChannels": _next_groups,
+    "GroupsDoNotDivideOutputs": lambda case, axis, _amount: _with_other_shape("kernel", 0)(case, axis, 0),
+    "NegativeOutputPadding": _on_axis("output_padding", lambda _case, _axis, amount: -1 - amount),
+    "PaddingExceedsOutput": _on_axis("padding", _padding_beyond_output),
+    "CropExceedsInput": _on_axis("pads", lambda case, axis, amount: [-case.shape[2 + axis] - 1 - amount, 0]),
+    "NegativeOutputSize": _on_axis("output_size", lambda _case, _axis, amount: -1 - amount),
+    "IndexBeyondOutput": _with_number(
+        "indices", lambda case, amount: math.prod(case.parameters["output_size"]) + amount
+    ),
+    "IndexBelowMinusOne": _with_number("indices", lambda _case, amount: -2 - amount),
+    "KernelChannelsMismatch": _kernel_channels,
+    "BiasLengthMismatch": _with_other_shape("bias", 0),
+    "SampleOutOfRange": _with_number("samples", lambda _case, amount: 1 + amount),
+    "DrawOutOfRange": _with_number("draws", lambda _case, amount: 1 + amount),
+}
+"""Changes that cause a violation, by its name. The other violations are of ranks and dtypes, which are not drawn."""
+NEEDED: Mapping[str, str] = {
+    "StrideIsZero": "stride", "NegativeStride": "stride", "DilationIsZero": "dilation", "NegativeDilation": "dilation",
+    "WindowIsZero": "window", "NegativeWindow": "window", "WindowExceedsPaddedInput": "window",
+    "DivisorIsZero": "divisor", "PowerIsZero": "p", "GroupsAreZero": "groups", "NegativeGroups": "groups",
+    "GroupsDoNotDivideChannels": "groups", "GroupsDoNotDivideOutputs": "groups",
+    "NegativeOutputPadding": "output_padding", "PaddingExceedsOutput": "output_padding", "CropExceedsInput": "pads",
+    "NegativeOutputSize": "output_size", "IndexBeyondOutput": "indices", "IndexBelowMinusOne": "indices",
+    "KernelChannelsMismatch": "kernel", "BiasLengthMismatch": "bias", "SampleOutOfRange": "samples",
+    "DrawOutOfRange": "draws",
+}  # fmt: skip
+"""The parameter or input that an operator needs for each violation."""

@@ -1,0 +1,170 @@
+"""The conditions of a finding: what its differing cases have in common, and cases that agree have not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from conformance.cases.features.case_features import case_features
+from conformance.exploration.candidate import Candidate
+from conformance.exploration.evaluation import CandidateResult
+from conformance.exploration.symptoms import OTHER_SURFACES, REFERENCE, OracleName, Symptom
+from reports.analysis.conditions import best_conjunction, how_condition, shortest_conjunction
+from reports.results.vocabulary import AGREEING_STATUSES, Status
+
+MAX_CONDITIONS = 4
+"""Maximum number of conditions of a finding."""
+MIN_DIFFERING_SHARE = 0.4
+"""Minimum share of the cases that satisfy the conditions and differ. A bug need not be visible in every output."""
+MIN_NEIGHBOURS = 15
+"""Number of neighbours that count even if fewer generated cases differ."""
+MAX_REMEMBERED = 1000
+"""Number of agreeing candidates remembered per operator, surface and oracle, and of differing ones."""
+CORRECT_STATUSES = AGREEING_STATUSES | {Status.STALE}
+"""Statuses of candidates that agree, also where the ledger expects a difference."""
+NAN_PREFIX = "NaN in "
+"""Start of the features of inputs with NaN. A NaN hides all other values of its window."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A candidate that differs. features: conditions that are true for it and its program."""
+
+    features: frozenset[str]
+    symptom: Symptom
+
+
+@dataclass(frozen=True)
+class UnexplainedCandidate:
+    """A candidate that differs and belongs to no finding yet.
+
+    number: position among all generated cases. features: conditions that are true for it and its program.
+    """
+
+    number: int
+    candidate: Candidate
+    features: frozenset[str]
+
+
+@dataclass
+class SurfaceRecord:
+    """Results of one operator on one surface.
+
+    agreeing_by_oracle: features of agreeing candidates. They are separate for each oracle, because a candidate that
+    satisfies one relation may violate another. differing: candidates that differ. unexplained: differing candidates
+    without a finding, by symptom.
+    """
+
+    agreeing_by_oracle: dict[OracleName, list[frozenset[str]]] = field(default_factory=dict)
+    differing: list[Difference] = field(default_factory=list)
+    unexplained: dict[Symptom, list[UnexplainedCandidate]] = field(default_factory=dict)
+
+    def agreeing_features(self, symptom: Symptom) -> list[frozenset[str]]:
+        """Return the features of candidates that agreed with an oracle that would have shown the symptom.
+
+        Comparing surfaces shows crashes and hangs too.
+        """
+        both = symptom.is_fatal and symptom.oracle == REFERENCE
+        oracles = (REFERENCE, OTHER_SURFACES) if both else (symptom.oracle,)
+        return [features for oracle in oracles for features in self.agreeing_by_oracle.get(oracle, [])]
+
+    def add_agreeing(self, oracle: OracleName, features: frozenset[str]) -> None:
+        """Remember a candidate that agrees with an oracle."""
+        _remember(self.agreeing_by_oracle.setdefault(oracle, []), features)
+
+    def add_differing(self, difference: Difference) -> None:
+        """Remember a candidate that differs."""
+        _remember(self.differing, difference)
+
+
+def _remember(remembered: list[T], one: T) -> None:
+    if len(remembered) < MAX_REMEMBERED:
+        remembered.append(one)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The features of the smallest case of a finding, and those of its neighbours that differ or agree."""
+
+    smallest: frozenset[str]
+    differing: Sequence[frozenset[str]] = ()
+    agreeing: Sequence[frozenset[str]] = ()
+
+    @classmethod
+    def of(
+        cls, smallest: Candidate, how: str, neighbours: Iterable[CandidateResult], surface: str, symptom: Symptom
+    ) -> Evidence:
+        """Return the evidence from the results of neighbours; how: native, padded or composed, of the smallest."""
+        evaluated = [(one.candidate, one.result_on(surface)) for one in neighbours]
+        results = [(how_condition(item.how).union(case_features(one.case)), item) for one, item in evaluated if item]
+        return cls(
+            how_condition(how).union(case_features(smallest.case)),
+            [
+                features
+                for features, item in results
+                if item.is_new and item.symptom and symptom.may_cause(item.symptom)
+            ],
+            [features for features, item in results if item.status in CORRECT_STATUSES],
+        )
+
+
+@dataclass(frozen=True)
+class FoundConditions:
+    """Conditions of a finding; None if none describe it. agreeing_count: agreeing cases that satisfy them."""
+
+    conditions: tuple[str, ...] | None
+    agreeing_count: int = 0
+    differing_share: float = 0.0
+
+
+def find_conditions(
+    evidence: Evidence, record: SurfaceRecord, symptom: Symptom, is_explained: Callable[[Difference], bool]
+) -> FoundConditions:
+    """Return the conditions that agree best with all cases: generated ones, and neighbours of the smallest case.
+
+    is_explained: whether another finding explains a difference; these are left out.
+    """
+    drawn = [one.features for one in record.differing if _is_comparable(symptom, one.symptom) and not is_explained(one)]
+    # Neighbours show the limits of a cause, but are all alike: they must not outnumber the generated cases.
+    limit = max(MIN_NEIGHBOURS, len(drawn))
+    differing = [evidence.smallest, *_sample(evidence.differing, limit), *drawn]
+    agreeing = [*_sample(evidence.agreeing, limit), *record.agreeing_features(symptom)]
+    if not _has_nan(evidence.smallest):
+        agreeing = [features for features in agreeing if not _has_nan(features)]
+    found = best_conjunction(evidence.smallest, differing, agreeing, _condition_rank, MAX_CONDITIONS)
+    result = _counted(found, differing, agreeing)
+    if result.conditions and result.differing_share >= MIN_DIFFERING_SHARE:
+        return result
+    # The cases may differ for several reasons: then describe the smallest one alone.
+    alone = shortest_conjunction([evidence.smallest], agreeing, _condition_rank)
+    return _counted(alone or (), differing, agreeing)
+
+
+def _sample(items: Sequence[frozenset[str]], limit: int) -> Sequence[frozenset[str]]:
+    """Return at most `limit` items, evenly distributed."""
+    return items[:: max(1, -(-len(items) // limit))]
+
+
+def _is_comparable(symptom: Symptom, other: Symptom) -> bool:
+    """Whether two symptoms may have one cause and were shown by one oracle, whose agreeing cases are known."""
+    return symptom.may_cause(other) and symptom.oracle == other.oracle
+
+
+def _counted(
+    conditions: tuple[str, ...], differing: Sequence[frozenset[str]], agreeing: Sequence[frozenset[str]]
+) -> FoundConditions:
+    if not conditions:
+        return FoundConditions(None)
+    matching, others = (sum(one.issuperset(conditions) for one in items) for items in (differing, agreeing))
+    return FoundConditions(conditions, others, matching / max(matching + others, 1))
+
+
+def _has_nan(features: frozenset[str]) -> bool:
+    return any(feature.startswith(NAN_PREFIX) for feature in features)
+
+
+def _condition_rank(condition: str) -> tuple[float | str, ...]:
+    """Sort key of conditions: first those without a number, and dtypes last; then shorter conditions first."""
+    return any(letter.isdigit() for letter in condition), condition.startswith("dtype"), len(condition), condition

@@ -1,0 +1,53 @@
+"""Invalid calls: each has exactly its own violation, which the reference rejects."""
+
+import pickle
+from dataclasses import replace
+
+import pytest
+
+from conformance.cases.invalid import VIOLATIONS, violations_of
+from conformance.cases.operators import OPERATORS
+from conformance.exploration.convention_domains import conventions_of
+from conformance.exploration.draws.invalid_calls import NEEDED, RAW_CHANGES, Violation, violations_for
+from conformance.exploration.rng import Rng
+from conformance.exploration.space import OperatorSpace
+from conformance.judging.expected import compute_expected
+
+
+def test_every_violation_has_a_change_and_a_parameter():
+    assert RAW_CHANGES.keys() == NEEDED.keys()
+    assert RAW_CHANGES.keys() <= VIOLATIONS.keys()
+
+
+def test_gradients_have_no_invalid_calls():
+    assert violations_for("conv_grad") == ()
+    assert "WindowExceedsPaddedInput" in violations_for("max_pool")
+    assert "IndexBeyondOutput" in violations_for("max_unpool")
+
+
+@pytest.mark.parametrize("name", RAW_CHANGES)
+def test_an_invalid_call_has_its_violation_alone_and_the_reference_rejects_it(name, sweeps):
+    operator = next(one for one in OPERATORS if name in violations_for(one))
+    space = OperatorSpace.from_sweeps(operator, sweeps)
+    for amount in (0, 5):
+        drawn = (space.draw(Rng("invalid", number)) for number in range(400))
+        valid = (replace(one, violation=None, following=None) for one in drawn)
+        candidate = next(bad for one in valid if (bad := replace(one, violation=Violation(name, 0, amount))).is_valid())
+        assert violations_of(candidate.case) == [name]
+        assert violations_of(candidate.valid.case) == []
+        assert compute_expected(candidate.case).target.violation == name
+        assert conventions_of(candidate) == ()
+        assert pickle.loads(pickle.dumps(candidate)).case.id == candidate.case.id  # noqa: S301 - own data
+
+
+def test_a_window_beyond_the_input_is_one_cell_too_large_at_the_boundary(sweeps):
+    space = OperatorSpace.from_sweeps("max_pool", sweeps)
+    for number in range(30):
+        valid = replace(space.draw(Rng("boundary", number)), violation=None, following=None)
+        candidate = replace(valid, violation=Violation("WindowExceedsPaddedInput"))
+        if not candidate.is_valid():
+            continue
+        window, dilation = candidate.case.parameters["window"][0], candidate.case.parameters["dilation"][0]
+        padding = candidate.case.parameters["padding"]
+        padded = candidate.case.shape[2] + (0 if isinstance(padding, str) else sum(padding[0]))
+        assert (window - 1) * dilation + 1 > padded >= (window - 2) * dilation + 1

@@ -1,0 +1,86 @@
+"""Drawn numbers: they fit the dtype and the operator, and include the values that the sweeps do not have."""
+
+import math
+
+import numpy as np
+import pytest
+
+from conformance.cases.operators import OPERATORS
+from conformance.exploration.draws.numbers import FOLLOWED_OPERATORS, draw_following, draw_numbers
+from conformance.exploration.rng import Rng
+from conformance.exploration.space import OperatorSpace
+from conformance.judging.expected import compute_expected
+
+
+def drawn_with_numbers(operator, sweeps, count, *seeds):
+    space, found = OperatorSpace.from_sweeps(operator, sweeps), []
+    for number in range(count):
+        rng = Rng(*seeds, number)
+        one = draw_numbers(space.draw(rng).valid, space.specials, rng)
+        if "x" in one.written_numbers and one.is_valid():
+            found.append(one)
+    return found
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_drawn_numbers_make_valid_cases(operator, sweeps):
+    found = drawn_with_numbers(operator, sweeps, 12, "valid")
+    assert found
+    for one in found[:4]:
+        assert compute_expected(one.case).target is not None
+
+
+def arrays(operator, name, sweeps, count=150):
+    found = drawn_with_numbers(operator, sweeps, count, "values", operator)
+    return [(one, one.case.inputs[name].make().astype(float)) for one in found if name in one.case.inputs]
+
+
+def test_norms_have_windows_of_zeros_and_powers_that_overflow(sweeps):
+    cells = [array for _, array in arrays("lp_pool", "x", sweeps)]
+    assert any((array == 0).mean() > 0.5 for array in cells)
+    assert any((np.abs(array[np.isfinite(array)]) >= 300).any() for array in cells)
+    assert any((array < 0).all() for array in cells)
+
+
+def test_averages_have_sums_that_overflow_in_float16(sweeps):
+    sums = [
+        array[np.isfinite(array)].sum()
+        for one, array in arrays("avg_pool", "x", sweeps, 400)
+        if one.case.dtype == "float16"
+    ]
+    assert max(sums) > 65504
+
+
+def test_planes_have_several_special_values(sweeps):
+    cells = [array for _, array in arrays("max_pool", "x", sweeps)]
+    assert any(np.isnan(array).sum() > 1 for array in cells)
+    assert any(np.isnan(array).any() and np.isinf(array).any() for array in cells)
+    assert any((array == -np.inf).sum() > 1 for array in cells)
+
+
+def test_activations_are_never_negative_but_may_be_zero(sweeps):
+    cells = [array for _, array in arrays("stochastic_pool", "x", sweeps)]
+    assert min(array.min() for array in cells) == 0
+    assert any((one == 0).any() for _, one in arrays("stochastic_pool", "draws", sweeps))
+
+
+def test_indices_are_repeated_and_may_have_32_bits(sweeps):
+    found = arrays("max_unpool", "indices", sweeps, 80)
+    assert any(
+        len(np.unique(plane)) < plane.size
+        for _, array in found
+        for plane in array.reshape(-1, math.prod(array.shape[2:]))
+    )
+    assert {one.case.inputs["indices"].dtype for one, _ in found} == {"int32", "int64"}
+
+
+def test_a_pooling_may_follow_and_the_reference_computes_both(sweeps):
+    for operator in FOLLOWED_OPERATORS:
+        space, computed = OperatorSpace.from_sweeps(operator, sweeps), 0
+        for number in range(20):
+            rng = Rng("follow", number)
+            one = draw_following(space.draw(rng).valid, rng)
+            if one.is_valid():
+                assert one.case.then
+                computed += compute_expected(one.case).target is not None
+        assert computed

@@ -1,0 +1,48 @@
+"""Conditions of findings: they count generated cases that differ, and ignore cases in which NaN hides the values."""
+
+from conformance.exploration.finding_conditions import Difference, Evidence, SurfaceRecord, find_conditions
+from conformance.exploration.symptoms import REFERENCE, Symptom
+from reports.results.vocabulary import DifferenceKind
+
+VALUE, SHAPE = Symptom(DifferenceKind.VALUE), Symptom(DifferenceKind.SHAPE)
+
+
+def record_of(differing, agreeing):
+    record = SurfaceRecord()
+    for features in differing:
+        record.add_differing(Difference(frozenset(features), VALUE))
+    for features in agreeing:
+        record.add_agreeing(REFERENCE, frozenset(features))
+    return record
+
+
+def conditions_of(smallest, record, explained=lambda _one: False):
+    return find_conditions(Evidence(frozenset(smallest)), record, VALUE, explained).conditions
+
+
+def test_conditions_hold_for_the_generated_cases_that_differ_too():
+    """`tiny` describes the smallest case as well as `dilation` does, but not the others."""
+    record = record_of([{"dilation", "3-D"}, {"dilation"}] * 5, [{"3-D"}, {"2-D"}] * 5)
+    assert conditions_of({"dilation", "tiny"}, record) == ("dilation",)
+
+
+def test_an_agreeing_case_with_nan_does_not_count_against_a_condition_on_values():
+    record = record_of([{"ties", "1-D"}] * 5, [{"1-D"}] * 9 + [{"ties", "1-D", "NaN in x"}] * 9)
+    assert conditions_of({"ties", "1-D"}, record) == ("ties",)
+
+
+def test_differences_that_another_finding_explains_are_left_out():
+    record = record_of([{"bias"}] * 20 + [{"groups"}] * 3, [{"1-D"}] * 20)
+    assert conditions_of({"groups"}, record, lambda one: "bias" in one.features) == ("groups",)
+
+
+def test_without_a_common_condition_there_is_none():
+    record = record_of([{"1-D"}] * 2, [{"1-D"}] * 50)
+    assert conditions_of({"1-D"}, record) is None
+
+
+def test_one_cause_may_show_as_numbers_or_as_a_shape_but_not_as_a_rejection():
+    rejected = Symptom(DifferenceKind.REJECTED, "too large")
+    assert VALUE.may_cause(SHAPE)
+    assert not VALUE.may_cause(rejected)
+    assert rejected.may_cause(rejected)
