@@ -2,6 +2,7 @@
 
 import ast
 
+import numpy as np
 import pytest
 
 from conformance import ConformanceError
@@ -210,7 +211,8 @@ def test_programs_of_the_built_in_backend_agree_with_the_reference(catalogue):
         if isinstance(case.expect, Value) and isinstance(program, Program):
             # Zero padding before max pooling is wrong for negative inputs, which these cases show.
             is_wrong = case.via == ("pad", "max_pool") and case.id.endswith("negative")
-            assert judged(case, program, loops) == ("differ" if is_wrong else "agree"), case.id
+            with np.errstate(invalid="ignore"):  # NumPy warns of the NaN that some inputs contain
+                assert judged(case, program, loops) == ("differ" if is_wrong else "agree"), case.id
 
 
 def test_programs_contain_no_text_of_the_case(tmp_path):

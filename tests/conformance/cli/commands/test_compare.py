@@ -58,7 +58,7 @@ def test_observed_answers_come_from_results_files(conformance, tmp_path):
         ([], "requires at least two different surfaces"),
         (["torch"], "requires at least two different surfaces"),
         (["torch", "torch.nn"], "requires at least two different surfaces"),
-        (["torch", "keras"], "surface 'keras': several backends have it, name one of keras-jax.ops"),
+        (["torch", "keras"], "surface 'keras': several backends have it, name one of keras-jax.layers"),
         (["torch", "flaxx.linen"], "did you mean 'flax.linen'"),
     ],
 )
