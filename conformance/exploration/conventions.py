@@ -70,6 +70,11 @@ def unsupported_by_oracle(
             # The declaration is for all ranks together; the ledger records that this rank deviates from it.
             where = f"{candidate.rank} spatial axes"
             return Unsupported(f"the case observes {convention_id}, from which the surface deviates for {where}")
+    expect = candidate.case.expect
+    if isinstance(expect, Rejected) and any(
+        map(known, _cases_with_violation(candidate.case.operator, expect.violation))
+    ):
+        return Unsupported(f"the ledger lists a call with the violation {expect.violation} that the surface accepts")
     return None
 
 
@@ -112,6 +117,13 @@ def _cases_of_convention(convention_id: str, rank: int) -> tuple[Case, ...]:
     cases = [case for case in _convention_cases() if case.convention_id == convention_id]
     of_rank = tuple(case for case in cases if len(case.shape) - NON_SPATIAL_AXES == rank)
     return of_rank or tuple(case for case in cases if case.id == convention_id)
+
+
+@cache
+def _cases_with_violation(operator: str, violation: str) -> tuple[Case, ...]:
+    """Return the cases of the catalogue in which an operator must reject a violation."""
+    expect, cases = Rejected(violation), loading.load_catalogue().cases
+    return tuple(case for case in cases if case.operator == operator and case.expect == expect)
 
 
 @cache

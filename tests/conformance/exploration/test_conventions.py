@@ -11,6 +11,7 @@ from conformance.cases.operators import OPERATORS
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import CONVENTION_DOMAINS, conventions_of, domains_of
 from conformance.exploration.conventions import expected_on, reference_answers, unsupported_by_oracle
+from conformance.exploration.draws.invalid_calls import Violation
 from conformance.exploration.evaluation import LocalEvaluator, make_requests
 from conformance.exploration.oracles import ReferenceOracle
 from conformance.exploration.rng import Rng
@@ -220,3 +221,16 @@ def test_a_surface_that_declares_a_rejection_of_wide_pads_must_reject_them(sweep
     surface = surface_declaring(**{convention_id: "rejected"})
     expected = expected_on(candidate, surface, compute_expected(candidate.case))
     assert (expected.target.exact, expected.target.violation) == (None, "PadsBeyondTheExtent")
+
+
+def test_an_invalid_call_is_not_checked_if_the_ledger_lists_that_the_surface_accepts_its_violation(sweeps):
+    space = OperatorSpace.from_sweeps("max_pool", sweeps)
+    valid = (replace(space.draw(Rng("accepted", seed)), violation=None, following=None) for seed in range(99))
+    violation = Violation("WindowExceedsPaddedInput")
+    candidate = next(bad for one in valid if (bad := replace(one, violation=violation)).is_valid())
+    surface = surface_declaring()
+    assert unsupported_by_oracle(candidate, surface, NATIVE, no_entry) is None
+    found = unsupported_by_oracle(candidate, surface, NATIVE, lambda case: "window-exceeds-padded-input" in case.id)
+    assert "the violation WindowExceedsPaddedInput that the surface accepts" in found.reason
+    others = unsupported_by_oracle(candidate, surface, NATIVE, lambda case: "window-exceeds" not in case.id)
+    assert others is None
