@@ -71,9 +71,15 @@ def unsupported_by_oracle(
             where = f"{candidate.rank} spatial axes"
             return Unsupported(f"the case observes {convention_id}, from which the surface deviates for {where}")
     expect = candidate.case.expect
-    if isinstance(expect, Rejected) and any(
-        map(known, _cases_with_violation(candidate.case.operator, expect.violation))
-    ):
+    return _unsupported_rejection(candidate.case.operator, expect, known) if isinstance(expect, Rejected) else None
+
+
+def _unsupported_rejection(operator: str, expect: Rejected, known: Callable[[Case], bool]) -> Unsupported | None:
+    """Return the reason why a surface need not reject a violation; None if it must."""
+    cases = _cases_with_violation(operator, expect.violation)
+    if not cases:
+        return Unsupported(f"no case of the catalogue requires that {operator} rejects {expect.violation}")
+    if any(map(known, cases)):
         return Unsupported(f"the ledger lists a call with the violation {expect.violation} that the surface accepts")
     return None
 
