@@ -172,7 +172,8 @@ def test_link_to_a_convention_shows_it_although_a_filter_hid_it(visit, made):
     assert page.locator(f"[id='convention-{LARGER}']").is_hidden()
     page.get_by_label("Search the report").fill("window-larger")
     page.get_by_role("option").filter(has_text="convention").click()
-    assert page.locator(f"[id='convention-{LARGER}']").is_visible()
+    # The page is rendered after the address has changed.
+    page.locator(f"[id='convention-{LARGER}']").wait_for(state="visible")
 
 
 STATES = [  # declared answer, answer on another processor, observed answers by case
