@@ -29,7 +29,7 @@ def unsupported_use(case: Case, surface: Surface) -> Unsupported | None:
     use = case.parameters.get(ARRAYS_KEY)
     if use == ArrayUse.NUMPY and surface.numpy_inputs is None:
         return Unsupported(f"{surface.name} has no calls that take NumPy arrays in place of its own arrays")
-    return surface.unsupported_arrays.get(use) if use else None
+    return None
 
 
 def with_array_use(case: Case, conversions: Mapping[str, str], lines: Sequence[str], to_numpy: str) -> Iterator[str]:

@@ -101,9 +101,8 @@ class Surface:
     building_blocks: calls of the framework's array library, used only for explicit padding and inside compositions.
     to_framework: for each input, an expression that converts a channels-first NumPy array; `{}` is the name.
     to_numpy: an expression that converts the result `x` to NumPy.
-    numpy_inputs: for each input, an expression that leaves a NumPy array one, if the calls take NumPy arrays in place
-        of the framework's own; None if they do not.
-    unsupported_arrays: why inputs cannot be passed in some ways, such as in another byte order.
+    numpy_inputs: for each input, as `to_framework`, an expression whose result is still a NumPy array. None if the
+        calls take no NumPy arrays in place of the framework's own.
     channels_last: whether the layouts of data and kernels are (n, *spatial, c) and (*window, in/groups, out).
     dtypes: supported dtypes, by operator; the key "" applies to all operators.
     unsupported_dtypes: why other dtypes are not supported, by operator and dtype; "" applies to all operators.
@@ -132,7 +131,6 @@ class Surface:
     to_framework: Mapping[str, str] = field(default_factory=dict)
     to_numpy: str = "x"
     numpy_inputs: Mapping[str, str] | None = None
-    unsupported_arrays: Mapping[str, Unsupported] = field(default_factory=dict)
     channels_last: bool = False
     dtypes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsupported_dtypes: Mapping[str, Mapping[str, Unsupported]] = field(default_factory=dict)

@@ -114,13 +114,6 @@ def test_surface_without_numpy_inputs_does_not_support_them():
     )
 
 
-def test_surface_names_arrays_that_it_does_not_support():
-    reason = Unsupported("the array must own its memory")
-    limited = surface(unsupported_arrays={ArrayUse.VIEW: reason})
-    assert translate(case_with("view"), limited) == reason
-    assert not isinstance(translate(case_with("strided"), limited), Unsupported)
-
-
 def test_array_of_one_axis_is_not_transposed():
     raw = {"id": "x", "x": {"values": VALUES.tolist()}, "kernel": {"values": [[[1], [1], [1]]]}}
     raw |= {"bias": {"values": [1]}, "arrays": "transposed"}
