@@ -16,7 +16,7 @@ from reports.analysis.comparison import compare_reports
 from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example, fake_backends
-from tests.support.browser_pages import listen
+from tests.support.browser_pages import PATIENCE, listen
 from tests.support.planted_bugs import PACKAGE_FOLDER
 
 # The same examples in each run. Only the nightly job draws new ones.
@@ -96,7 +96,15 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-PATIENCE = 60_000  # milliseconds
+# A page changes after the event that follows a click. The delay makes an assertion that does not wait fail every time.
+SLOW_NAVIGATION = """
+const listen = window.addEventListener.bind(window);
+window.addEventListener = (type, call, options) => listen(
+  type,
+  type === "hashchange" ? (event) => (event.isTrusted ? setTimeout(call, 50, event) : call(event)) : call,
+  options,
+);
+"""
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -130,10 +138,11 @@ def visit(browser):
     def open_at(file, place="", *, width=1280, height=900, **options):
         context = browser.new_context(viewport={"width": width, "height": height}, offline=True, **options)
         page = context.new_page()
+        page.add_init_script(SLOW_NAVIGATION)
         page.set_default_timeout(PATIENCE)
         opened.append((context, listen(page, file.as_uri())))
         page.goto(f"{file.as_uri()}{place}")
-        page.wait_for_function("window.Report?.ready")
+        page.wait_for_function("() => window.Report?.ready")
         return page
 
     yield open_at

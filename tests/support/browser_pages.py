@@ -1,6 +1,20 @@
 """Helpers for browser tests: messages and requests of a page, waiting for changes, accessibility."""
 
 import re
+from importlib import import_module
+
+PATIENCE = 60_000  # milliseconds
+
+
+def expect(target):
+    """Return assertions about a page or locator that wait, as `playwright.sync_api.expect` does.
+
+    A page is rendered after the event that changes it. Its assertions must wait.
+    Import Playwright here, because the tests skip where it is missing.
+    """
+    assertions = import_module("playwright.sync_api").expect
+    assertions.set_options(timeout=PATIENCE)
+    return assertions(target)
 
 
 def listen(page, address):

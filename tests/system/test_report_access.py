@@ -97,7 +97,7 @@ def test_pages_have_no_accessibility_violations(visit, axe, file, scheme, width)
     page = visit(file, color_scheme=scheme, width=width)
     for place in (*PLACES, *(f"#/case/{case}" for case in CASES)):
         page.evaluate("(place) => { location.hash = place; }", place)
-        page.wait_for_timeout(50)
+        page.wait_for_timeout(150)
         assert violations(axe, page) == [], place
     page.keyboard.press("/")
     page.keyboard.type("max_pool")

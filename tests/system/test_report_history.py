@@ -6,7 +6,7 @@ from reports.analysis.past_runs import surface_histories
 from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
-from tests.support.browser_pages import violations
+from tests.support.browser_pages import expect, violations
 from tests.support.compared_runs import CONV, NN, POOL, WRONG, alpha, environment
 from tests.support.example_results import differing, result
 
@@ -53,8 +53,8 @@ def test_runs_are_listed_with_what_changed(visit, made):
 
 def test_surfaces_with_changes_are_first_and_only_their_tables_are_open(visit, made):
     page = visit(made, "#history")
-    assert page.locator(".past h2").all_inner_texts() == [NN, SAME]
-    assert page.locator(".past table").filter(visible=True).count() == 1
+    expect(page.locator(".past h2")).to_have_text([NN, SAME], use_inner_text=True)
+    expect(page.locator(".past table").filter(visible=True)).to_have_count(1)
     assert page.get_by_role(
         "img", name="alpha.nn, 3 runs: unexpected results 0 → 1, known deviations 0 → 0"
     ).is_visible()
@@ -64,12 +64,12 @@ def test_surfaces_with_changes_are_first_and_only_their_tables_are_open(visit, m
 def test_history_is_linked(visit, made, place):
     page = visit(made, place)
     page.locator(f"main a[href='#history-{NN}']").filter(visible=True).first.click()
-    assert page.locator(f"[id='history-{NN}']").is_visible()
+    expect(page.locator(f"[id='history-{NN}']")).to_be_visible()
 
 
 def test_surface_without_past_runs_has_no_link(opened):
     page = opened("#/surface/alpha.nn")
-    assert page.locator("a[href^='#history']").count() == 0
+    expect(page.locator("a[href^='#history']")).to_have_count(0)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
@@ -82,6 +82,6 @@ def test_page_is_accessible_and_as_wide_as_the_screen(visit, made, axe, width, s
 def test_page_needs_no_script(browser, made):
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(f"{made.as_uri()}#history")
-    assert page.locator(".past svg").first.is_visible()
-    assert page.locator(".past table").first.is_visible()
+    expect(page.locator(".past svg").first).to_be_visible()
+    expect(page.locator(".past table").first).to_be_visible()
     page.context.close()

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.browser_pages import expect
+
 LINKS = """
 () => [...document.querySelectorAll("#pages a[href^='#']")].map((link) => link.getAttribute("href"))
 """
@@ -116,7 +118,7 @@ def test_links_open_a_page_with_a_heading(visit, file, selector):
     page = visit(file, f"#{selector[1:].split()[0]}")
     page.locator(selector).first.click()
     page.locator("#app h1").wait_for()
-    assert "No such" not in page.locator("#app h1").inner_text()
+    expect(page.locator("#app h1")).not_to_contain_text("No such")
     page.go_back()
     page.locator(selector).first.wait_for()
 
@@ -145,7 +147,9 @@ def test_comparison_shows_the_changed_value_and_status(visit, file, results):
     headings = page.locator("#compare .difference h2").all_inner_texts()
     assert len([text for text in headings if "✗ fail → ✓ pass" in text]) == len(results)
     assert len([text for text in headings if "different values, same status" in text]) == len(results)
-    assert f"{len(results)} changed status, {len(results)} changed value" in page.locator("#compare").inner_text()
+    expect(page.locator("#compare")).to_contain_text(
+        f"{len(results)} changed status, {len(results)} changed value", use_inner_text=True
+    )
 
 
 def test_address_that_changes_during_rendering_is_followed(visit, file):

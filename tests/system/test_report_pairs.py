@@ -1,5 +1,6 @@
 """The page of the report that compares surfaces: selection, the points on which they differ, and links."""
 
+import re
 from itertools import product
 
 import pytest
@@ -14,7 +15,7 @@ from conformance.judging.ledger import Ledger
 from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
-from tests.support.browser_pages import wait_for_address
+from tests.support.browser_pages import expect, wait_for_address
 from tests.support.fake_backends import load, surface
 
 BORDER = "avg_pool/divisor-at-the-border"
@@ -85,7 +86,7 @@ def folded(page):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_points_on_which_two_surfaces_differ_are_on_the_first_screen(visit, made, width, height, scheme):
     page = visit(made, "#/pairs?surfaces=k.nn,m.ops", width=width, height=height, color_scheme=scheme)
-    assert page.get_by_role("heading", level=1).inner_text() == "k.nn and m.ops differ on 1 point"
+    expect(page.get_by_role("heading", level=1)).to_have_text("k.nn and m.ops differ on 1 point", use_inner_text=True)
     (point,) = rows(page)
     assert point == [
         ["What does an average at the border divide by?", "divisor-at-the-border"],
@@ -103,16 +104,17 @@ def test_answers_have_different_colours_and_names(visit, made):
         "all => all.map(one => getComputedStyle(one).backgroundColor)"
     )
     assert len(set(colours)) == 2
-    assert page.locator(".pairs .answer b").all_inner_texts() == ["real-cells", "whole-window"]
+    expect(page.locator(".pairs .answer b")).to_have_text(["real-cells", "whole-window"], use_inner_text=True)
 
 
 def test_other_points_are_counted_and_folded(visit, made):
     page = visit(made, "#/pairs?surfaces=k.nn,m.ops")
     assert folded(page) == ["They agree on 1 point"]
     page.locator(".folded summary").click()
-    assert page.locator(".folded li").inner_text().endswith("Is a window larger than the input rejected? rejected")
+    text = re.compile(re.escape("Is a window larger than the input rejected? rejected") + "$")
+    expect(page.locator(".folded li")).to_have_text(text, use_inner_text=True)
     page = visit(made, "#/pairs?surfaces=k.nn,k.jit")
-    assert page.get_by_role("heading", level=1).inner_text() == "k.nn and k.jit differ on no point"
+    expect(page.get_by_role("heading", level=1)).to_have_text("k.nn and k.jit differ on no point", use_inner_text=True)
     assert folded(page) == ["They agree on 1 point", "Only one of them answers 1 point"]
 
 
@@ -121,7 +123,7 @@ def test_third_surface_can_be_chosen_and_the_address_contains_all(visit, made):
     page.get_by_label("Third surface").select_option("k.jit")
     wait_for_address(page, "#/pairs?surfaces=k.nn,m.ops,k.jit")
     page.get_by_role("heading", name="k.nn, m.ops and k.jit differ on 1 point").wait_for()
-    assert page.title().startswith("k.nn, m.ops and k.jit differ on 1 point – ")
+    expect(page).to_have_title(re.compile("^k.nn, m.ops and k.jit differ on 1 point – "))
     page.locator("select[name=operator]").select_option("avg_pool")
     wait_for_address(page, "&operator=avg_pool")
     page.get_by_label("First surface").select_option("")
@@ -130,8 +132,8 @@ def test_third_surface_can_be_chosen_and_the_address_contains_all(visit, made):
 
 def test_framework_means_its_first_surface(visit, made):
     page = visit(made, "#/pairs?surfaces=k,m")
-    assert page.get_by_role("heading", level=1).inner_text() == "k.nn and m.ops differ on 1 point"
-    assert page.get_by_label("First surface").input_value() == "k"
+    expect(page.get_by_role("heading", level=1)).to_have_text("k.nn and m.ops differ on 1 point", use_inner_text=True)
+    expect(page.get_by_label("First surface")).to_have_value("k")
 
 
 def test_one_surface_is_compared_with_all_others(visit, made):
@@ -147,7 +149,9 @@ def test_one_surface_is_compared_with_all_others(visit, made):
 @pytest.mark.parametrize("text", ["nobody", "k.nn,nobody", "k.nn,nobody,m.ops"])
 def test_unknown_surface_is_named(visit, made, text):
     page = visit(made, f"#/pairs?surfaces={text}")
-    assert page.locator(".note").inner_text() == "The results do not contain the surface or framework nobody."
+    expect(page.locator(".note")).to_have_text(
+        "The results do not contain the surface or framework nobody.", use_inner_text=True
+    )
 
 
 def test_point_links_to_its_convention_and_answer_to_its_case(visit, made):
@@ -157,19 +161,19 @@ def test_point_links_to_its_convention_and_answer_to_its_case(visit, made):
     page.go_back()
     page.locator(".pairs th[scope=row] a").click()
     wait_for_address(page, f"#convention-{BORDER}")
-    assert page.locator(f"[id='convention-{BORDER}']").is_visible()
+    expect(page.locator(f"[id='convention-{BORDER}']")).to_be_visible()
 
 
 @pytest.mark.parametrize("place", ["#overview", "#conventions", "#/surface/k.nn"])
 def test_page_is_linked(visit, made, place):
     page = visit(made, place)
     page.locator("main a[href^='#/pairs']").filter(visible=True).first.click()
-    assert page.locator(".pairs-page h1").inner_text() == "Compare surfaces"
+    expect(page.locator(".pairs-page h1")).to_have_text("Compare surfaces", use_inner_text=True)
 
 
 def test_link_to_a_convention_shows_it_although_a_filter_hid_it(visit, made):
     page = visit(made, "#conventions?only=disagreements")
-    assert page.locator(f"[id='convention-{LARGER}']").is_hidden()
+    expect(page.locator(f"[id='convention-{LARGER}']")).to_be_hidden()
     page.get_by_label("Search the report").fill("window-larger")
     page.get_by_role("option").filter(has_text="convention").click()
     # The page is rendered after the address has changed.

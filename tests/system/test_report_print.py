@@ -6,6 +6,7 @@ from conformance.cases.operators import drawing_properties
 from reports.results import load_report
 from reports.views.html import render_html
 from tests.support import example_results as example
+from tests.support.browser_pages import expect
 
 PAPER_WIDTH = 700  # pixels between the margins of A4
 CASE = "#/case/max_pool/stride-2-padding-1"
@@ -73,24 +74,23 @@ def test_paper_is_light_and_has_no_controls(printed, file, place):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
     assert [one.inner_text() for one in page.locator(CONTROLS).all() if one.is_visible()] == []
-    assert page.locator("h1").locator("visible=true").count() == 1
+    expect(page.locator("h1").locator("visible=true")).to_have_count(1)
 
 
 def test_paper_is_light_if_the_reader_chose_dark_colours(opened):
     page = opened()
     for label in ("as the system", "light"):
         page.get_by_role("button", name=f"Colours: {label}").click()
-    background = "getComputedStyle(document.body).backgroundColor"
-    assert page.evaluate(background) == "rgb(20, 23, 27)"
+    expect(page.locator("body")).to_have_css("background-color", "rgb(20, 23, 27)")
     page.emulate_media(media="print")
-    assert page.evaluate(background) == "rgb(255, 255, 255)"
+    expect(page.locator("body")).to_have_css("background-color", "rgb(255, 255, 255)")
 
 
 def test_drawing_and_numbers_are_printed(printed, file):
     page = printed(file, f"{CASE}?surface=beta.keras.layers")
-    assert page.locator(".slice svg").is_visible()
-    assert page.locator(".grid td.worst").first.is_visible()
-    assert page.locator(".code pre").first.is_visible()
+    expect(page.locator(".slice svg")).to_be_visible()
+    expect(page.locator(".grid td.worst").first).to_be_visible()
+    expect(page.locator(".code pre").first).to_be_visible()
 
 
 def test_differing_numbers_of_many_surfaces_are_printed_with_the_surface(printed, crowded):
@@ -99,12 +99,12 @@ def test_differing_numbers_of_many_surfaces_are_printed_with_the_surface(printed
     assert cell.inner_text().strip() == "✗ 1"
     label = cell.evaluate("(one) => getComputedStyle(one, '::before').content")
     assert label == '"crowd.number_39.functional"'
-    assert page.locator("#matrix thead").is_hidden()
+    expect(page.locator("#matrix thead")).to_be_hidden()
 
 
 def test_matrix_prints_only_rows_with_differences(printed, file):
     page = printed(file, "")
-    assert page.locator("#matrix thead").is_visible()
+    expect(page.locator("#matrix thead")).to_be_visible()
     rows = page.locator("#matrix tbody tr")
     assert rows.count() > 0
     for row in rows.all():

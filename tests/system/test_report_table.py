@@ -3,7 +3,7 @@
 import pytest
 
 from reports.results.vocabulary import Status
-from tests.support.browser_pages import wait_for_address, wait_for_status
+from tests.support.browser_pages import expect, wait_for_address, wait_for_status
 
 STATUSES = [status.replace("_", " ") for status in Status]  # worst first
 COLUMNS = {"status": 0, "surface": 1, "how": 2, "share": 3}
@@ -24,7 +24,7 @@ def test_list_is_sorted_worst_first_by_default(opened):
     page = opened("#/results")
     ranks = [STATUSES.index(text.split(maxsplit=1)[1]) for text in column(page, "status")]
     assert ranks == sorted(ranks)
-    assert page.locator("[aria-sort]").count() == 0
+    expect(page.locator("[aria-sort]")).to_have_count(0)
 
 
 def test_keyboard_sorts_a_column_up_down_and_resets(opened):
@@ -40,7 +40,7 @@ def test_keyboard_sorts_a_column_up_down_and_resets(opened):
         assert button.evaluate("(one) => one === document.activeElement")
     page.keyboard.press("Space")
     wait_for_address(page, "#/results")
-    page.wait_for_function("!document.querySelector('[aria-sort]')")
+    expect(page.locator("[aria-sort]")).to_have_count(0)
     assert column(page, "case") == before
 
 
@@ -70,10 +70,10 @@ def test_filter_preserves_the_order_and_reset_removes_it(opened):
     assert column(page, "case") == sorted(column(page, "case"), reverse=True)
     page.get_by_role("link", name="Reset").click()
     wait_for_status(page, "39 of 39 results")
-    assert page.locator("[aria-sort]").count() == 0
+    expect(page.locator("[aria-sort]")).to_have_count(0)
 
 
 def test_unknown_column_in_the_url_is_ignored(opened):
     page = opened("#/results?sort=constructor")
     wait_for_status(page, "39 of 39 results")
-    assert page.locator("[aria-sort]").count() == 0
+    expect(page.locator("[aria-sort]")).to_have_count(0)
