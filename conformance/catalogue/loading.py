@@ -147,8 +147,9 @@ def load_with_errors(
     exports = [path for path in paths if export_reader.is_export(path)]
     for path in _case_files([path for path in paths or [catalogue_folder()] if path not in exports]):
         found: list[str] = []
-        _add_cases(_read_file(path, reader, found), cases, found)
-        errors += _first_errors(path, found)
+        file_cases, unchecked = _read_file(path, reader, found)
+        _add_cases(file_cases, cases, found)
+        errors += _first_errors(path, found, unchecked)
     versions = [] if paths else [catalogue_version()]
     for path in exports:
         try:
@@ -176,11 +177,16 @@ def _case_counter(progress: ReadProgress) -> Callable[[], None]:
     return count_case
 
 
-def _first_errors(path: Path, errors: Sequence[str]) -> list[str]:
-    """Return the first errors of a file, and a last line if there are more."""
+def _first_errors(path: Path, errors: Sequence[str], unchecked: int) -> list[str]:
+    """Return the first errors of a file, and a last line if there are more. unchecked: cases without a check."""
     if len(errors) <= MAX_FILE_ERRORS:
         return list(errors)
-    return [*sort_errors(errors)[:MAX_FILE_ERRORS], f"{path}: more errors; only the first {MAX_FILE_ERRORS} are listed"]
+    more = (
+        f"and more; {unchecked:,} cases were not checked"
+        if unchecked
+        else f"and {len(errors) - MAX_FILE_ERRORS:,} more"
+    )
+    return [*sort_errors(errors)[:MAX_FILE_ERRORS], f"{path}: {more}"]
 
 
 def _add_cases(found: Iterable[Case], cases: dict[str, Case], errors: list[str]) -> None:
@@ -226,34 +232,39 @@ def _files_in_folder(path: Path) -> list[Path]:
     return found
 
 
-def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> list[Case]:
-    """Return the valid cases of a file and add all errors of the others to `errors`."""
+def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> tuple[list[Case], int]:
+    """Return the valid cases of a file, and add the errors of the others to `errors`.
+
+    The check stops after MAX_FILE_ERRORS errors. Return also the number of cases that were not checked.
+    """
     try:
         document = read_yaml_with_errors(path)
     except CatalogueError as error:
         errors.append(str(error))
-        return []
+        return [], 0
     if document.data is None:
         errors.append(f"{path}:1: the file is empty; a catalogue file has the keys operator and source")
-        return []
+        return [], 0
     known = document_errors(document, catalogue_folder() / "schema.json", MAX_FILE_ERRORS + 1)
     errors += [f"{path}:{found.line}: {found.message}" for found in known]
     operator = document.data.get("operator") if isinstance(document.data, dict) else None
     # Without an operator, no item can be parsed; the schema has reported the key already.
     if not isinstance(operator, str) or operator not in OPERATORS:
-        return []
+        return [], 0
     by_item: dict[YamlPath, list[DocumentError]] = {}
     for found in known:
         by_item.setdefault(found.key_path[:2], []).append(found)
     items = [(kind, index) for kind in ("cases", "questions") for index in _positions_by_kind(document, kind)]
     cases: list[Case | None] = []
-    for item in items:
+    for number, item in enumerate(items):
         if len(errors) > MAX_FILE_ERRORS:
-            return []
+            # The schema has been checked further than the other rules.
+            return [], len(items) - max([number, *(items.index(found) + 1 for found in by_item if found in items)])
         cases.append(_read_case(document, item, by_item.get(item, ()), errors))
         reader.count_case()
     cases += _read_rejects(document, _valid_positions(document, "rejects", by_item), errors)
-    return [case for case in cases if case] + reader.read(document, _valid_positions(document, "sweeps", by_item))
+    rows = reader.read(document, _valid_positions(document, "sweeps", by_item))
+    return [case for case in cases if case] + rows, 0
 
 
 def _valid_positions(document: YamlDocument, kind: str, by_item: Mapping[YamlPath, object]) -> list[int]:

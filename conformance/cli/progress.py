@@ -160,22 +160,45 @@ class _CountsColumn(ProgressColumn):
         )
 
 
+class _LineProgress:
+    """Progress without a terminal: a line every PROGRESS_INTERVAL_SECONDS, none if the task is shorter or quiet."""
+
+    def __init__(self, name: str, console: Console, verbosity: Verbosity) -> None:
+        self._name, self._console, self._quiet = name, console, verbosity is Verbosity.QUIET
+        self._printed_at = time.monotonic()
+
+    def add(self, done: int, total: int | None = None) -> None:
+        """Report the number of cases so far, and overall if it is known."""
+        now = time.monotonic()
+        if not self._quiet and now - self._printed_at >= PROGRESS_INTERVAL_SECONDS:
+            self._printed_at = now
+            self._console.print(f"{self._name}: {done:,}{f' of {total:,}' if total else ''} cases", soft_wrap=True)
+
+
 @contextmanager
 def progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on a terminal, and nothing in a pipe. Yield its callback with parameters (done, total)."""
-    console = Console(stderr=True)
+    """Show a progress bar on a terminal, and a line every few seconds otherwise. Yield the callback (done, total)."""
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield _LineProgress(name, console, Verbosity.NORMAL).add
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(name, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager
 def reading_progress(verbosity: Verbosity = Verbosity.NORMAL) -> Iterator[Callable[[int], None]]:
-    """Show the number of cases read so far on a terminal. Yield the callback for `load_catalogue`."""
-    console = Console(stderr=True)
-    shown = console.is_terminal and verbosity is not Verbosity.QUIET
+    """Show the number of cases read so far. Yield the callback for `load_catalogue`.
+
+    Without a terminal, print a line every few seconds, as RunProgress does.
+    """
+    console = Console(stderr=True, highlight=False)
+    if not console.is_terminal:
+        yield _LineProgress("reading", console, verbosity).add
+        return
     columns = (TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.completed:,.0f} cases"))
-    with Progress(*columns, console=console, transient=True, disable=not shown) as bar:
+    with Progress(*columns, console=console, transient=True, disable=verbosity is Verbosity.QUIET) as bar:
         task = bar.add_task("reading", total=None)
         yield lambda count: bar.update(task, completed=count)

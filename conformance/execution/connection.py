@@ -9,8 +9,10 @@ import os
 import queue
 import secrets
 import select
+import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import uuid
@@ -39,6 +41,8 @@ CHUNK_BYTES = 1 << 16
 """Number of bytes that are read from a pipe, or buffered before they are written to it, at a time."""
 PIPE_BUFFER_BYTES = 1 << 20
 """Buffer size of a pipe in bytes. Neither end blocks while the buffer has room."""
+TEMPORARY_FOLDER_VARIABLE = "CONFORMANCE_WORKER_TMPDIR"
+"""Environment variable of a worker with the folder for its temporary files. worker.py has the same text."""
 ONE_THREAD_VARIABLES = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Variables that limit OpenMP, OpenBLAS and MKL to one thread."""
 
@@ -69,6 +73,7 @@ class Connection:
         self.read_delay = 0.0
         self._worker_pid = 0
         self._process_mark = uuid.uuid4().hex
+        self._temporary_folder = tempfile.mkdtemp(prefix="conformance-worker-")
         self.process = subprocess.Popen(  # noqa: S603 - the interpreter that the user named
             [python, "-u", str(WORKER_FILE)],
             stdin=subprocess.PIPE,
@@ -79,6 +84,8 @@ class Connection:
                 **os.environ,
                 **ONE_THREAD_VARIABLES,
                 **(variables or {}),
+                "TMPDIR": self._temporary_folder,
+                TEMPORARY_FOLDER_VARIABLE: self._temporary_folder,
                 processes.WORKER_VARIABLE: self._process_mark,
             },
             # A process group of its own: Ctrl-C reaches the suite only, and the group can be killed as a whole.
@@ -144,13 +151,17 @@ class Connection:
         self.process.wait()  # without it, the process would remain as a zombie
 
     def _kill_processes(self) -> None:
-        """Kill the worker below its supervisor, wait for the supervisor's exit, then kill the whole process group."""
+        """Kill the worker below its supervisor, wait for the supervisor's exit, then kill the whole process group.
+
+        Remove the temporary files of the worker. The supervisor removes them if this process is killed.
+        """
         # A supervisor that is killed first leaves descendants that have another process group and no worker variable:
         # nothing identifies them. One whose worker dies kills them all, and needs some time for it.
         if self.process.poll() is None and processes.kill_below(self.process.pid):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(EXIT_TIMEOUT_SECONDS)
         processes.kill_group(self.process.pid, self._process_mark)
+        shutil.rmtree(self._temporary_folder, ignore_errors=True)
 
     def exit_cause(self) -> str:
         """Return how the process ended: the signal or exit status, and the last line of its output."""

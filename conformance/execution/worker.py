@@ -159,6 +159,7 @@ def run_under_supervisor() -> bool:
         # Otherwise the reply pipe would remain open until this process has killed the orphans.
         os.close(1)
         kill_orphans()
+        remove_temporary_files()
         exit_like(status)
     return True
 
@@ -214,6 +215,14 @@ def kill_orphans() -> None:
                 with contextlib.suppress(PermissionError):
                     os.kill(child, signal.SIGKILL)
             os.waitpid(-1, 0)
+
+
+def remove_temporary_files() -> None:
+    """Remove the folder that the suite created for the temporary files of this worker."""
+    if folder := os.environ.get("CONFORMANCE_WORKER_TMPDIR"):
+        import shutil  # noqa: PLC0415 - the process that runs programs does not need it
+
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def child_pids() -> list[int]:

@@ -9,7 +9,7 @@ from rich.console import Console
 from conformance.adapters import registry
 from conformance.cli import progress
 from conformance.cli.options import Verbosity
-from conformance.cli.progress import RunProgress, duration_text, progress_text, reading_progress
+from conformance.cli.progress import RunProgress, duration_text, progress_bar, progress_text, reading_progress
 from reports.results import DifferenceKind, Outcome, ResultRecord, Status
 from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, backend, family, surface
 
@@ -48,6 +48,20 @@ def ran(conformance, monkeypatch, tmp_path):
         return conformance("run", "--cases", path, "--backend", "numpy", "--jobs", 1, "--no-cache", *arguments)
 
     return run
+
+
+@pytest.mark.parametrize("verbosity", ["normal", "quiet"])
+@pytest.mark.parametrize("step", [1, 6])
+def test_number_of_cases_is_printed_in_a_pipe_after_the_interval(monkeypatch, step, verbosity):
+    clock(monkeypatch, step)
+    shown = console()
+    monkeypatch.setattr(progress, "Console", lambda **_: shown)
+    with reading_progress(Verbosity(verbosity)) as report:
+        report(14_000)
+    with progress_bar("check") as report:
+        report(1_000, 14_000)
+    lines = ["reading: 14,000 cases"] if verbosity == "normal" else []
+    assert shown.file.getvalue().splitlines() == ([*lines, "check: 1,000 of 14,000 cases"] if step == 6 else [])
 
 
 @pytest.mark.parametrize(("terminal", "verbosity"), [(True, "normal"), (True, "quiet"), (False, "normal")])

@@ -86,6 +86,12 @@ ATTACKS = {
     "lowest-priority": Attack("os.nice(10)"),
     "one-processor": Attack("os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"),
     "no-temporary-folder": Attack("import tempfile\ntempfile.tempdir = '/does/not/exist'"),
+    "leaves-temporary-files": Attack(
+        "import tempfile\ntempfile.mkstemp()\nos.chmod(tempfile.mkdtemp(dir=tempfile.mkdtemp()), 0)"
+    ),
+    "leaves-a-temporary-file-and-its-supervisor": Attack(
+        "import tempfile\ntempfile.mkstemp()\nos.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(60)", CRASHED
+    ),
     "changes-the-folder": Attack("os.chdir('/')"),
     "empties-the-environment": Attack("os.environ.clear()"),
     "file-mode-mask": Attack("os.umask(0o777)"),
