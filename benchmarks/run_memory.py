@@ -2,13 +2,15 @@
 
 Each run is a complete `conformance run` on the built-in backend with one worker. Its cases are max_pool sweeps of level
 exhaustive: all combinations of extents, windows, strides and dtypes. Memory is the maximum resident size of the suite's
-process, and its size after the imports. The memory of the worker is not included.
+process, and its size after the imports. The memory of the worker is not included. The HTML report is made and opened in
+Chromium, which needs the packages of the dependency group `tests`.
 
     python benchmarks/run_memory.py --cases 1000 6000 --write docs/run_memory.md
 """
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,8 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tables
+from playwright.sync_api import sync_playwright
 
 SIZES = (1_000, 6_000, 20_000, 100_000)
+OPEN_TIMEOUT_MILLISECONDS = 600_000
 CASES_PER_EXTENT = 1_000
 """Number of cases of a sweep for each extent: ten windows, ten strides, ten dtypes."""
 FIRST_EXTENT = 30
@@ -50,7 +54,7 @@ print(json.dumps([status, start * 1024, size() * 1024, time.monotonic() - begun,
 """
 COLUMNS = (
     *("cases", "seconds", "CPU ms per case", "results file MB", "start MB", "peak MB", "growth MB"),
-    *("report s", "report MB"),
+    *("report s", "report MB", "opened s"),
 )
 
 
@@ -60,6 +64,7 @@ class Measured:
 
     seconds: wall time. processor: processor time of the suite's process in seconds. written: size of the results file.
     start, peak: memory after the imports, and its maximum. report_seconds, report: time and size of the HTML report.
+    opened_seconds: time until a browser shows its overview.
     Sizes are in bytes.
     """
 
@@ -71,13 +76,14 @@ class Measured:
     peak: int
     report_seconds: float
     report: int
+    opened_seconds: float
 
     @property
     def cells(self) -> tuple[str, ...]:
         """The row of the table."""
         sizes = (f"{size / 1e6:,.0f}" for size in (self.written, self.start, self.peak))
         over = f"**{(self.peak - self.start) / 1e6:,.0f}**"
-        report = f"{self.report_seconds:,.1f}", f"{self.report / 1e6:,.1f}"
+        report = f"{self.report_seconds:,.1f}", f"{self.report / 1e6:,.1f}", f"{self.opened_seconds:,.1f}"
         return (
             f"{self.cases:,}",
             f"{self.seconds:,.0f}",
@@ -109,8 +115,23 @@ def measure(cases: int) -> Measured:
         begun = time.monotonic()
         arguments = ["report", "--format", "html", str(results), "--out", str(report)]
         subprocess.run([sys.executable, "-m", "conformance.cli", *arguments], check=True, capture_output=True)  # noqa: S603
-        sizes = results.stat().st_size, start, peak, time.monotonic() - begun, report.stat().st_size
-    return Measured(cases, seconds, processor, *sizes)
+        made = time.monotonic() - begun, report.stat().st_size, open_report(report)
+        return Measured(cases, seconds, processor, results.stat().st_size, start, peak, *made)
+
+
+def open_report(path: Path) -> float:
+    """Return the seconds until Chromium shows the overview of a report."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page()
+        page.set_default_timeout(OPEN_TIMEOUT_MILLISECONDS)
+        begun = time.monotonic()
+        page.goto(path.as_uri())
+        page.locator("#overview h1").wait_for()
+        page.wait_for_function("() => window.Report?.ready")
+        seconds = time.monotonic() - begun
+        browser.close()
+    return seconds
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from conformance.adapters.api import CPU, DEVICE_NAMES, FLOAT32, PRECISIONS
+from conformance.adapters.api import AVX2, CPU, DEVICE_NAMES, FLOAT32, NATIVE, PRECISIONS
 from conformance.cases.operators import OPERATORS
 from conformance.cli.parameter_types import NameChoice, RangeWithoutNaN
 from conformance.execution.options import MAX_TIME_LIMIT_SECONDS, RunOptions
@@ -90,6 +90,14 @@ EXHAUSTIVE_OPTION = click.option(
     default=LEVEL_CHOICES[1],
     show_default=True,
     help="Whether to include the rows of exhaustive sweeps.",
+)
+INSTRUCTIONS_OPTION = click.option(
+    "--instructions",
+    type=click.Choice([AVX2, NATIVE]),
+    default=AVX2,
+    show_default=True,
+    help="Processor instructions that a framework may use. avx2: those that nearly every x86 processor has, so that "
+    "results depend less on the machine; native: all.",
 )
 DEVICE_OPTION = click.option(
     "--device",

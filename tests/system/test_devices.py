@@ -3,13 +3,14 @@
 import ast
 import builtins
 import json
+import platform
 import re
 
 import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api import Device, DeviceSupport, Program, backend_on_device, devices
-from conformance.adapters.api.devices import CUDA
+from conformance.adapters.api.devices import CUDA, X86_MACHINES
 from conformance.execution.job import Job
 from conformance.translation.lowering import translate
 from tests.support.fake_backends import backend, family, program, surface
@@ -172,6 +173,14 @@ def test_tensors_are_moved_to_the_device_and_back(catalogue):
     lines = translate(catalogue.by_id["max_pool/book-stride-2-padding-1"], one).text.splitlines()
     assert lines[1].strip() == 'x = torch.from_numpy(x).to("cuda")'
     assert lines[-1].strip() == "return x.cpu().numpy()"
+
+
+@pytest.mark.skipif(platform.machine() not in X86_MACHINES, reason="the limits are those of x86 processors")
+def test_repro_script_limits_instructions_as_a_run_does_unless_native(conformance):
+    command = ("repro", "max_pool/book-1d", "--surface", "torch.nn")
+    limit = 'os.environ["ATEN_CPU_CAPABILITY"] = "avx2"'
+    assert [limit in conformance(*command, *more)[1] for more in ((), ("--instructions", "avx2"))] == [True, True]
+    assert "ATEN_CPU_CAPABILITY" not in conformance(*command, "--instructions", "native")[1]
 
 
 def test_repro_script_uses_the_device(conformance):

@@ -32,6 +32,18 @@ def test_newest_releases_have_no_pinned_version(backend):
     assert "==" not in done.stdout
 
 
+@pytest.mark.parametrize(("backend", "version"), [("jax", "3.13"), ("torch", "3.13"), ("mxnet", "3.11")])
+def test_newest_releases_run_on_the_newest_python_of_their_backend(backend, version):
+    pytest.importorskip("tomllib", reason="the job runs on Python 3.11")
+    command = [sys.executable, CI / "newest.py", "--python", backend]
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout == f"{version}\n"
+    steps = WORKFLOW["jobs"]["night"]["steps"]
+    chosen = next(step for step in steps if step.get("id") == "python")
+    assert "newest.py --python ${{ matrix.backend }}" in chosen["run"]
+    used = [step["with"]["python-version"] for step in steps if "setup-python" in step.get("uses", "")]
+    assert used[-1] == "${{ steps.python.outputs.version }}"
+
+
 def test_upper_limits_of_versions_remain():
     pytest.importorskip("tomllib", reason="the job runs on Python 3.11")
     newest = runpy.run_path(str(CI / "newest.py"))["newest"]

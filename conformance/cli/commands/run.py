@@ -13,12 +13,13 @@ from pathlib import Path
 
 import click
 
-from conformance.adapters.api import AVX2, NATIVE, Device
+from conformance.adapters.api import Device
 from conformance.cli.options import (
     CACHE_OPTION,
     CASE_GLOB_OPTION,
     CASES_OPTION,
     DEVICE_OPTION,
+    INSTRUCTIONS_OPTION,
     OPERATOR_OPTION,
     PRECISION_OPTION,
     QUIET_OPTION,
@@ -85,14 +86,7 @@ from reports.results.vocabulary import Level
     metavar="N",
     help="Number of parallel processes per backend. [default: depends on the number of cases and of cores]",
 )
-@click.option(
-    "--instructions",
-    type=click.Choice([AVX2, NATIVE]),
-    default=AVX2,
-    show_default=True,
-    help="Processor instructions that a framework may use. avx2: those that nearly every x86 processor has, so that "
-    "results depend less on the machine; native: all.",
-)
+@INSTRUCTIONS_OPTION
 @DEVICE_OPTION
 @PRECISION_OPTION
 @click.option(

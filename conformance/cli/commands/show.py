@@ -11,7 +11,8 @@ import click
 from rich.console import Console
 
 from conformance import ConformanceError, IncompleteRun
-from conformance.adapters.api import Device, Unsupported, backend_on_device
+from conformance.adapters import registry
+from conformance.adapters.api import Device, Unsupported
 from conformance.cases.case import Case
 from conformance.catalogue import describe, loading
 from conformance.cli.console import line_width
@@ -21,6 +22,7 @@ from conformance.cli.options import (
     CASE_GLOB_OPTION,
     CASES_OPTION,
     DEVICE_OPTION,
+    INSTRUCTIONS_OPTION,
     OPERATOR_OPTION,
     PRECISION_OPTION,
     level_option,
@@ -97,17 +99,21 @@ def _print_drawing(case: Case, expected: Expected) -> None:
 @CASES_OPTION
 @click.argument("case")
 @click.option("--surface", "name", required=True, metavar="S", help="The surface to run the case on.")
+@INSTRUCTIONS_OPTION
 @DEVICE_OPTION
 @PRECISION_OPTION
-def repro(paths: tuple[Path, ...], case: str, name: str, device: str, precision: str) -> None:
+def repro(  # noqa: PLR0917 - click passes the options by name
+    paths: tuple[Path, ...], case: str, name: str, instructions: str, device: str, precision: str
+) -> None:
     """Print a stand-alone script that runs a case on a surface.
 
-    The script also checks the result. It needs the framework and NumPy, but not this suite.
+    The script also checks the result. It needs the framework and NumPy, but not this suite. Some results depend on the
+    instructions of the processor. By default, the script disables the same instructions as a run of the suite.
 
     Example: conformance repro max_pool/book-1d --surface numpy.loops > repro.py && python repro.py
     """
     found = find_case(paths, case)
-    backend = backend_on_device(find_surface(name)[0], Device(device, precision))
+    backend = registry.get_backend(find_surface(name)[0].name, instructions, Device(device, precision))
     surface = next(one for one in backend.surfaces if one.name == name)
     program = translate(found, surface)
     if isinstance(program, Unsupported):
