@@ -13,7 +13,7 @@ from typing import TypeGuard
 
 from conformance.adapters.api import INDENT
 
-# The newest opset that ONNX Runtime 1.31 supports, so that both runtimes run the same model.
+# An opset that ONNX Runtime supports from 1.31 on, so that both runtimes run the same model.
 OPSET_VERSION = 26
 OUTPUT_NAME = "y"
 MAX_CODE_LINE_LENGTH = 100

@@ -1,4 +1,4 @@
-"""Adapter for ONNX Runtime with opset 26, the newest that 1.31 supports. Channels first, like the suite.
+"""Adapter for ONNX Runtime with opset 26, which it supports from 1.31 on. Channels first, like the suite.
 
 Differences from a direct translation:
 
@@ -38,7 +38,7 @@ RESET = ""
 # Of the types that the schemas allow, those for which the CPU provider has kernels.
 KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, frozenset({"float16", "float32"})),
-    # Observed with ONNX Runtime 1.31.
+    # Observed with ONNX Runtime 1.31 and 1.32.
     "max_pool": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
     "max_pool_with_indices": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
     "pad": ALL_DTYPES - {"bfloat16", "int16", "uint16"},

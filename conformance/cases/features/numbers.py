@@ -199,5 +199,6 @@ def _leaves_range(windows: WindowCells, case: Case) -> bool:
         return False
     limits = ml_dtypes.finfo(dtype) if dtype.kind in "fV" else np.iinfo(dtype)  # type: ignore[no-untyped-call]
     cells = windows.filled(0)
-    sums = np.where(np.isfinite(cells), cells, 0).sum(-1)
+    with np.errstate(over="ignore"):  # sums of float64 become infinite, which exceeds the largest number
+        sums = np.where(np.isfinite(cells), cells, 0).sum(-1)
     return bool((sums > float(limits.max)).any() or (sums < float(limits.min)).any())
