@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,6 +26,25 @@ MIN_CROWDED_CELLS = 4096
 """Minimum number of window cells for `has_crowded_windows`. Some frameworks use another reduction from this size."""
 
 
+T = TypeVar("T")
+
+
+def remember_last_case(function: Callable[[Case], T]) -> Callable[[Case], T]:
+    """Remember the result for the last case. A dozen features of a case need the same result, one after another."""
+    last: tuple[Case, T] | None = None
+
+    @wraps(function)
+    def remembered(case: Case) -> T:
+        nonlocal last
+        found = last
+        # Another thread may replace `last` at any time, but not `found`.
+        if found is None or found[0] is not case:
+            found = last = (case, function(case))
+        return found[1]
+
+    return remembered
+
+
 def parameter_per_axis(case: Case, name: str) -> tuple[Any, ...]:
     """Return the value of a parameter on each spatial axis; an empty tuple if the case does not have it."""
     value = case.parameters.get(name)
@@ -40,6 +60,7 @@ def padding_pairs(case: Case) -> Iterator[tuple[Any, Any]]:
         yield end if isinstance(end, tuple) else (end, end)
 
 
+@remember_last_case
 def output_shape(case: Case) -> tuple[int, ...]:
     """Return the output shape; an empty tuple for an invalid case."""
     try:
@@ -53,6 +74,7 @@ def has_pooling_windows(case: Case) -> bool:
     return all(name in case.parameters for name in WINDOW_PARAMETERS)
 
 
+@remember_last_case
 def case_windows(case: Case) -> Windows | None:
     """Return the positions of the windows on x; None without windows, and for an invalid case."""
     window, stride, dilation = (parameter_per_axis(case, name) for name in ("window", "stride", "dilation"))
