@@ -35,6 +35,7 @@ def main() -> None:
     unit = microseconds(empty_loop)
     parts = {
         "whole check": ProcessState().restore,
+        "check of a backend of the suite": ProcessState(trusted=True).restore,
         "floating-point state": FloatingPointState().restore,
         "threads": RunningThreads().new_thread,
         **{item.name: item.read for item in PROCESS_STATE},

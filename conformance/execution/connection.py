@@ -9,7 +9,6 @@ import os
 import queue
 import secrets
 import select
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -23,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from conformance.cases.arrays import Array
 from conformance.execution.protocol import Frame, encode_frame, read_frame
+from conformance.execution.worker import remove_temporary_files
 from conformance.system import processes
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Connection:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(EXIT_TIMEOUT_SECONDS)
         processes.kill_group(self.process.pid, self._process_mark)
-        shutil.rmtree(self._temporary_folder, ignore_errors=True)
+        remove_temporary_files(self._temporary_folder)
 
     def exit_cause(self) -> str:
         """Return how the process ended: the signal or exit status, and the last line of its output."""

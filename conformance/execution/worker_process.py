@@ -113,7 +113,7 @@ class Worker:
             )
         except OSError as error:
             raise WorkerFailed(f"{self.python}: {error.strerror}") from None
-        connection.send({name: getattr(self.backend, name) for name in (*SETUP_PARTS, "packages")})
+        connection.send({name: getattr(self.backend, name) for name in (*SETUP_PARTS, "packages", "trusted")})
         return connection
 
     def _wait_for_setup(self, connection: Connection, *, wait: bool = True) -> None:

@@ -15,17 +15,21 @@ import _thread
 import builtins
 import contextlib
 import ctypes
+import gc
 import io
 import json
 import locale
 import os
+import platform
 import random
 import resource
 import signal
+import stat
 import sys
 import threading
 import time
 import warnings
+from contextlib import suppress
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -46,7 +50,17 @@ FLOATING_POINT_ENVIRONMENT_BYTES = 256
 """Size of a buffer for the C type fenv_t, which has 32 bytes on x86-64 and 8 bytes on 64-bit ARM."""
 HALF_ULP, MIN_NORMAL, MIN_SUBNORMAL, SCALE, ONE, HALF = 2.0**-54, sys.float_info.min, 5e-324, 2.0**60, 1.0, 0.5
 """Operands of the computations that show the floating-point state. Python evaluates constants at compile time."""
-LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_NOFILE)
+X86_ENVIRONMENT_BYTES, X87_CONTROL, MXCSR = 32, slice(0, 2), slice(28, 32)
+"""Size of fenv_t on x86-64, and the positions of its two control words."""
+X87_CONTROL_MASK, MXCSR_MASK = 0x0F3F, 0xFFC0
+"""Bits that control traps, precision and rounding. The other bits are flags of past exceptions."""
+LIMITS = (
+    resource.RLIMIT_AS,
+    resource.RLIMIT_CPU,
+    resource.RLIMIT_DATA,
+    resource.RLIMIT_FSIZE,
+    resource.RLIMIT_NOFILE,
+)
 """Resource limits that can make a later program fail."""
 HANDLED_SIGNALS = (
     signal.SIGABRT,
@@ -60,6 +74,10 @@ HANDLED_SIGNALS = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
+C_SIGNALS = (signal.SIGCHLD, signal.SIGPIPE)
+"""Signals whose handler in the C library is compared too. Ignored children have no exit status."""
+SIGNAL_ACTION_BYTES, HANDLER_BYTES = 256, 8
+"""Size of a buffer for the C type sigaction, and of the handler at its start."""
 TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 THREAD_EXIT_SECONDS = 0.05
 """Seconds that a new thread gets to end after the program has returned."""
@@ -72,12 +90,16 @@ NUMPY_NAMES = (
     "uint16",
 )
 FUNCTIONS: Sequence[tuple[Any, tuple[str, ...]]] = (
-    (builtins, tuple(name for name in vars(builtins) if name.islower())),
+    (builtins, tuple(name for name in vars(builtins) if name.islower() or name.endswith("Error"))),
+    (contextlib, ("contextmanager", "suppress")),
     (json, ("dumps", "loads")),
     (os, ("_exit", "close", "dup2", "getpid", "open", "readv", "write")),
+    (random, ("_inst", "choice", "gauss", "randint", "random", "seed", "shuffle", "uniform")),
     (time, ("perf_counter", "sleep")),
+    (warnings, ("showwarning", "simplefilter", "warn")),
     # Not every version of NumPy has all names. Some old names are not in the dictionary and cause a warning.
     (np, tuple(name for name in NUMPY_NAMES if name in vars(np))),
+    (np.random, ("normal", "permutation", "rand", "randint", "randn", "random", "seed", "shuffle", "uniform")),
     (np.lib.stride_tricks, ("as_strided", "sliding_window_view")),
 )
 """Functions that the worker and the programs of the suite call, by module."""
@@ -159,6 +181,15 @@ def set_filters(filters: Any) -> None:
     vars(warnings)["filters"][:] = filters
 
 
+IMPORT_PLACES = (sys.path, sys.meta_path, sys.path_hooks)
+
+
+def set_import_places(places: Any) -> None:
+    """Set the contents of IMPORT_PLACES."""
+    for place, contents in zip(IMPORT_PLACES, places):  # noqa: B905 - Python 3.8 has no `strict`
+        place[:] = contents  # type: ignore[index]
+
+
 def set_limits(limits: Any) -> None:
     """Set the resource limits in LIMITS."""
     for number, limit in zip(LIMITS, limits):  # noqa: B905 - Python 3.8 has no `strict`
@@ -174,14 +205,75 @@ def set_handlers(handlers: Any) -> None:
 
 
 def temporary_folder() -> Any:
-    """Return the folder that the program set as `tempfile.tempdir`, None if tempfile is not imported."""
-    return getattr(sys.modules.get("tempfile"), "tempdir", None)
+    """Return the value of `tempfile.tempdir`, None if tempfile is not imported, and whether TMPDIR is a folder."""
+    try:
+        exists = stat.S_ISDIR(os.lstat(TEMPORARY_FOLDER).st_mode)
+    except OSError:
+        exists = False
+    return getattr(sys.modules.get("tempfile"), "tempdir", None), exists
 
 
-def set_temporary_folder(folder: Any) -> None:
-    """Set `tempfile.tempdir`. With None, tempfile finds the folder again when it needs it."""
+def set_temporary_folder(state: Any) -> None:
+    """Set `tempfile.tempdir`, and make the folder again. With None, tempfile finds the folder when it needs it."""
+    folder, exists = state
     if "tempfile" in sys.modules:
         sys.modules["tempfile"].tempdir = folder  # type: ignore[attr-defined]
+    if exists and not temporary_folder()[1]:
+        with suppress(OSError):  # a file or a link
+            os.unlink(TEMPORARY_FOLDER)
+        os.mkdir(TEMPORARY_FOLDER, 0o700)
+
+
+def c_handlers() -> Any:
+    """Return the handlers of C_SIGNALS in the C library. A program can set them without Python."""
+    return [C_LIBRARY.sigaction(number, None, action) or action[:HANDLER_BYTES] for number, action in C_ACTIONS]
+
+
+def set_c_handlers(handlers: Any) -> None:
+    """Set the handlers of C_SIGNALS, with the flags and the mask of this process."""
+    for (number, action), handler in zip(C_ACTIONS, handlers):  # noqa: B905 - Python 3.8 has no `strict`
+        C_LIBRARY.sigaction(number, None, action)
+        action[:HANDLER_BYTES] = handler
+        C_LIBRARY.sigaction(number, action, None)
+
+
+def garbage_collector() -> Any:
+    """Return the callbacks of the garbage collector, whether it is enabled, and its thresholds."""
+    return list(gc.callbacks), gc.isenabled(), gc.get_threshold()
+
+
+def set_garbage_collector(state: Any) -> None:
+    """Set callbacks, switch and thresholds of the garbage collector."""
+    gc.callbacks[:], enabled, thresholds = state
+    gc.set_threshold(*thresholds)
+    (gc.enable if enabled else gc.disable)()
+
+
+def numpy_settings() -> Any:
+    """Return what NumPy does about errors of computations, and the size of its buffers, which changes sums."""
+    return np.geterr(), np.geterrcall(), np.getbufsize()
+
+
+def set_numpy_settings(settings: Any) -> None:
+    """Set the treatment of errors and the size of the buffers of NumPy."""
+    errors, call, size = settings
+    np.seterrcall(call)
+    np.setbufsize(size)
+    np.seterr(**errors)
+
+
+def count_audit_hook(hook: Any) -> None:
+    """Add an audit hook. It cannot be removed, so that a process with a hook of a program is replaced."""
+    AUDIT_HOOKS.append(hook)
+    ADD_AUDIT_HOOK(hook)
+
+
+C_LIBRARY = ctypes.CDLL(None)
+C_ACTIONS = [(number, ctypes.create_string_buffer(SIGNAL_ACTION_BYTES)) for number in C_SIGNALS]
+TEMPORARY_FOLDER = os.environ.get("TMPDIR", "")
+AUDIT_HOOKS: list[Any] = []
+ADD_AUDIT_HOOK = sys.addaudithook
+sys.addaudithook = count_audit_hook
 
 
 def file_mode_mask() -> int:
@@ -206,19 +298,25 @@ def set_tracers(tracers: Any) -> None:
     sys.setprofile(tracers[1])
 
 
-PROCESS_STATE: Sequence[StateItem] = (
+PROGRAM_STATE: Sequence[StateItem] = (
     StateItem("generators", generator_memory, seed_generators),
     StateItem("functions", lambda: [read(names) for names, read in FUNCTION_READERS], set_functions),
     StateItem("trace functions", lambda: (sys.gettrace(), sys.getprofile()), set_tracers),
-    StateItem("standard streams", stream_state, set_streams),
-    StateItem("working directory", working_directory, os.chdir),
     StateItem("environment", environment_copy, set_environment),
-    StateItem("errors of NumPy", np.geterr, lambda previous: np.seterr(**previous)),
+    StateItem("settings of NumPy", numpy_settings, set_numpy_settings),
+    StateItem("garbage collector", garbage_collector, set_garbage_collector),
+    StateItem("stack size of threads", threading.stack_size, threading.stack_size),
     StateItem("warning filters", lambda: list(warnings.filters), set_filters),
     StateItem("recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
-    StateItem("module search path", lambda: list(sys.path), lambda path: sys.path.__setitem__(slice(None), path)),
-    StateItem("resource limits", lambda: [resource.getrlimit(number) for number in LIMITS], set_limits),
+    StateItem("module search", lambda: [list(places) for places in IMPORT_PLACES], set_import_places),
     StateItem("signal handlers", lambda: [_signal.getsignal(number) for number in HANDLED_SIGNALS], set_handlers),
+)
+"""State of Python and NumPy, which can change the results of later programs. It is checked after each program."""
+SYSTEM_STATE: Sequence[StateItem] = (
+    StateItem("standard streams", stream_state, set_streams),
+    StateItem("working directory", working_directory, os.chdir),
+    StateItem("resource limits", lambda: [resource.getrlimit(number) for number in LIMITS], set_limits),
+    StateItem("signal handlers of the C library", c_handlers, set_c_handlers),
     StateItem(
         "blocked signals",
         lambda: _signal.pthread_sigmask(_signal.SIG_BLOCK, ()),
@@ -237,12 +335,15 @@ PROCESS_STATE: Sequence[StateItem] = (
         lambda name: locale.setlocale(locale.LC_ALL, name),
     ),
 )
-"""State that is restored after each program."""
+"""State that each read needs a system call for. Backends of the suite are checked after every 16th program only."""
 if hasattr(os, "sched_getaffinity"):  # Linux
-    PROCESS_STATE = (
-        *PROCESS_STATE,
+    SYSTEM_STATE = (
+        *SYSTEM_STATE,
         StateItem("processors", lambda: os.sched_getaffinity(0), lambda cores: os.sched_setaffinity(0, cores)),
     )
+PROCESS_STATE = (*PROGRAM_STATE, *SYSTEM_STATE)
+TRUSTED_INTERVAL = 16
+"""Number of programs between two checks of SYSTEM_STATE in a worker of a backend of the suite."""
 
 
 class FloatingPointState:
@@ -251,11 +352,14 @@ class FloatingPointState:
     NAMES = ("rounding mode", "rounding mode", "rounding mode", "rounding mode", "flush-to-zero", "denormals-are-zero")
 
     def __init__(self) -> None:
-        self._library = ctypes.CDLL(None)
+        self._library = C_LIBRARY
+        self._buffer = ctypes.create_string_buffer(FLOATING_POINT_ENVIRONMENT_BYTES)
         self._saved = ctypes.create_string_buffer(FLOATING_POINT_ENVIRONMENT_BYTES)
         # The registers themselves also contain flags of past exceptions, which change all the time.
         self._get_rounding = getattr(self._library, "fegetround", int)
+        self._has_x86_registers = platform.machine() in {"x86_64", "AMD64"} and hasattr(self._library, "fegetenv")
         self._initial = self._computed()
+        self._initial_control = self._control()
         if hasattr(self._library, "fegetenv"):
             self._library.fegetenv(self._saved)
 
@@ -265,16 +369,26 @@ class FloatingPointState:
         sums = (ONE + HALF_ULP, ONE - HALF_ULP * HALF, -ONE - HALF_ULP)
         return (self._get_rounding(), *sums, MIN_NORMAL * HALF, MIN_SUBNORMAL * SCALE)
 
+    def _control(self) -> tuple[int, ...]:
+        """Return the control bits of both registers on x86; other processors have no traps or precision to change."""
+        if not self._has_x86_registers:
+            return ()
+        self._library.fegetenv(self._buffer)
+        words = self._buffer.raw
+        x87, mxcsr = int.from_bytes(words[X87_CONTROL], "little"), int.from_bytes(words[MXCSR], "little")
+        return x87 & X87_CONTROL_MASK, mxcsr & MXCSR_MASK
+
     def restore(self) -> tuple[list[str], bool]:
         """Return the names of the changed state, and whether it could be restored."""
-        computed = self._computed()
-        if computed == self._initial:
+        computed, control = self._computed(), self._control()
+        if computed == self._initial and control == self._initial_control:
             return [], True
         pairs = zip(self.NAMES, computed, self._initial)  # noqa: B905 - Python 3.8 has no `strict`
         changed = dict.fromkeys(name for name, now, before in pairs if now != before)
         if hasattr(self._library, "fesetenv"):
             self._library.fesetenv(self._saved)
-        return list(changed), self._computed() == self._initial
+        names = list(changed) or ["traps or precision of floating-point numbers"]
+        return names, self._computed() == self._initial and self._control() == self._initial_control
 
 
 class RunningThreads:
@@ -312,11 +426,16 @@ class RunningThreads:
 
 
 class ProcessState:
-    """The state of the process before a program."""
+    """The state of the process before a program.
 
-    def __init__(self) -> None:
+    trusted: whether SYSTEM_STATE is checked after every TRUSTED_INTERVAL programs instead of each.
+    """
+
+    def __init__(self, trusted: bool = False) -> None:
         self._floating_point = FloatingPointState()
         self._threads = RunningThreads()
+        self._hook_count = len(AUDIT_HOOKS)
+        self._interval, self._program_count = TRUSTED_INTERVAL if trusted else 1, 0
         self._initial = [item.read() for item in PROCESS_STATE]
 
     def restore(self) -> tuple[list[str], str]:
@@ -325,17 +444,26 @@ class ProcessState:
         Return the names of changed floating-point state, and why the process must not run another program ("": it
         may).
         """
+        self._program_count += 1
+        items = PROGRAM_STATE if self._program_count % self._interval else PROCESS_STATE
+        if items is PROCESS_STATE:
+            # Finalizers of young objects in cycles run now. Otherwise they may change the state during a later program.
+            gc.collect(0)
         changed, restored = self._floating_point.restore()
         problems = [] if restored else list(changed)
-        for item, initial in zip(PROCESS_STATE, self._initial):  # noqa: B905 - Python 3.8 has no `strict`
+        for item, initial in zip(items, self._initial):  # noqa: B905 - Python 3.8 has no `strict`
             if item.read() != initial:
-                with contextlib.suppress(OSError, ValueError):
+                with suppress(OSError, ValueError):
                     item.write(initial)
                 if item.read() != initial:
                     problems.append(item.name)
         # A timer of the program would kill the worker during a later program.
         for timer in TIMERS:
             _signal.setitimer(timer, 0)
+        if "faulthandler" in sys.modules:
+            sys.modules["faulthandler"].cancel_dump_traceback_later()
+        if len(AUDIT_HOOKS) != self._hook_count:
+            return changed, "an audit hook was added"
         if thread := self._threads.new_thread():
             return changed, f"thread {thread!r} is still running"
         return changed, f"could not restore: {', '.join(problems)}" if problems else ""

@@ -134,7 +134,7 @@ def test_child_without_group_or_environment_ends_with_its_worker(tmp_path, child
 def test_child_without_group_or_environment_ends_when_the_pipe_is_closed(tmp_path, child):
     note = tmp_path / "note"
     link = Connection(PYTHON, 0)
-    link.send({"threads": "", "setup": backend().setup, "reset": "", "packages": []})
+    link.send({"threads": "", "setup": backend().setup, "reset": "", "packages": [], "trusted": False})
     link.send({"program": "p", "text": program(child.format(note=str(note)) + "\ntime.sleep(60)").text}, [X])
     assert soon(lambda: note.exists() and note.read_text())
     link._outbox.put(None)
@@ -217,7 +217,7 @@ def test_interpreter_without_numpy_is_reported_with_the_requirements(tmp_path):
 def test_worker_exits_when_the_suite_closes_the_pipe(busy):
     """Close the pipe without any other action, as happens when the suite is killed."""
     link = Connection(PYTHON, 0)
-    link.send({"threads": "", "setup": backend().setup, "reset": "", "packages": []})
+    link.send({"threads": "", "setup": backend().setup, "reset": "", "packages": [], "trusted": False})
     assert link.receive(30)[0]["ready"]
     link.send({"program": "p", "text": program(busy).text}, [X])
     time.sleep(0.5)

@@ -252,6 +252,7 @@ class Backend:
     devices: devices other than the CPU that the adapter supports. device: the device of the run.
     probe: see DeviceSupport.
     mode: statements at the end of `setup` and `reset` that set the mode of the process, see Program.
+    trusted: whether the adapter is one of the suite. Fewer checks follow its programs, see worker_state.ProcessState.
     """
 
     name: str
@@ -267,6 +268,7 @@ class Backend:
     device: Device = ON_CPU
     probe: str = ""
     mode: str = ""
+    trusted: bool = False
 
     @property
     def has_modes(self) -> bool:

@@ -18,9 +18,16 @@ SENSITIVE = (
     "tiny = np.float32(1e-30)",
     "x = np.where(x > 1, (x + tiny) - tiny, x * np.float32(1))",
     "x = np.where(x > 1, -((tiny - x) - tiny), x)",
+    "no_number = np.float32(np.inf) * np.float32(0)",
+    "third = np.longdouble(1) / np.longdouble(3)",
+    "x = np.where(third == np.float64(third), 0, x).astype(np.float32)",
+    "import colorsys, subprocess, tempfile",
+    "tempfile.TemporaryFile().close()",
 )
-"""Lines that change x if an earlier program has left another rounding mode, flush-to-zero or denormals-are-zero, or
-has replaced a function in a module of NumPy."""
+"""Lines that change x, or raise, if an earlier program has changed the process.
+
+For example, it has left another rounding mode, precision or trap, flush-to-zero or denormals-are-zero, has replaced a
+function in a module of NumPy, blocked imports or removed the temporary folder."""
 
 
 def _maximum(step: Step) -> Code:

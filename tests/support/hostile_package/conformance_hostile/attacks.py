@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-PASS, FAIL, CRASHED, TIMED_OUT, FLAKY = (
-    frozenset({status}) for status in ("pass", "fail", "crashed", "timed_out", "flaky")
+PASS, FAIL, CRASHED, TIMED_OUT, FLAKY, SLOW = (
+    frozenset({status}) for status in ("pass", "fail", "crashed", "timed_out", "flaky", "slow")
 )
 FRAME = """\
 import json, struct
@@ -20,6 +20,8 @@ MAIN_THREAD = "threading.main_thread().ident"
 RAISE_IN_MAIN = (
     f"ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong({MAIN_THREAD}), ctypes.py_object(ValueError))"
 )
+REMOVE_FOLDER = "import subprocess, tempfile\nfolder = tempfile.gettempdir()\nsubprocess.run(['rm', '-rf', folder])"
+TRAPS = "traps or precision of floating-point numbers"
 SLEEPER = 'import subprocess\nsubprocess.Popen(["sleep", "100"]{further})'
 
 
@@ -220,6 +222,51 @@ ATTACKS = {
     "hangs-with-the-interpreter-lock": Attack("ctypes.PyDLL(None).sleep(60)", TIMED_OUT),
     "exhausts-the-memory": Attack(
         "eaten = []\nwhile True:\n    eaten.append(np.ones(500_000))", CRASHED | TIMED_OUT | FLAKY
+    ),
+    # Temporary folder of the worker
+    "makes-deep-folders": Attack(
+        "import tempfile\nos.chdir(tempfile.mkdtemp())\nfor _ in range(1100):\n    os.mkdir('d')\n    os.chdir('d')"
+    ),
+    "makes-an-unwritable-folder": Attack(
+        "import tempfile\nfolder = tempfile.mkdtemp()\nopen(folder + '/file', 'w').close()\nos.chmod(folder, 0o500)"
+    ),
+    # The deep folders may be in it, and take seconds to remove.
+    "removes-the-temporary-folder": Attack(REMOVE_FOLDER, PASS | SLOW),
+    "replaces-the-temporary-folder": Attack(f"{REMOVE_FOLDER}\nopen(folder, 'w').close()", PASS | SLOW),
+    "links-the-temporary-folder": Attack(f"{REMOVE_FOLDER}\nos.symlink('/proc/self/cwd', folder)", PASS | SLOW),
+    # More state that changes numbers
+    "traps-invalid-operations": Attack("ctypes.CDLL('libm.so.6').feenableexcept(1)", changed=(TRAPS,)),
+    "computes-long-double-in-single-precision": Attack(
+        "library = ctypes.CDLL('libm.so.6')\nsaved = (ctypes.c_uint16 * 64)()\nlibrary.fegetenv(saved)\n"
+        "saved[0] &= 0xFCFF\nlibrary.fesetenv(saved)",
+        changed=(TRAPS,),
+    ),
+    "shrinks-the-buffers-of-numpy": Attack("np.setbufsize(16)"),
+    "raises-on-errors-of-numpy": Attack("np.seterrcall(lambda *_: 1 / 0)\nnp.seterr(all='call')"),
+    "rounds-up-in-a-finalizer": Attack(
+        "class Cycle:\n    library = ctypes.CDLL('libm.so.6')\n    def __del__(self):\n"
+        "        self.library.fesetround(0x800)\ncycle = Cycle()\ncycle.cycle = cycle\ndel cycle",
+        PASS,
+        ("rounding mode",),
+    ),
+    "rounds-up-in-the-garbage-collector": Attack(
+        "import gc\nround_up = ctypes.CDLL('libm.so.6').fesetround\ngc.callbacks.append(lambda *_: round_up(0x800))",
+        PASS | FLAKY,
+        ("rounding mode",),
+    ),
+    "renames-a-dtype": Attack("np.sctypeDict['float32'] = np.sctypeDict['float16'] = np.float64"),
+    # More state that makes a later program fail
+    "dumps-a-traceback-later": Attack("import faulthandler\nfaulthandler.dump_traceback_later(0.15, exit=True)"),
+    "ignores-children-in-c": Attack("ctypes.CDLL(None).signal(17, ctypes.c_void_p(1))"),
+    "shrinks-the-stacks-of-threads": Attack("threading.stack_size(32768)"),
+    "adds-an-audit-hook": Attack(
+        "def hook(event, arguments):\n    if event == 'compile':\n        raise ValueError\nsys.addaudithook(hook)"
+    ),
+    "replaces-the-json-decoder": Attack("import json\njson._default_decoder = json.JSONDecoder(parse_int=float)"),
+    "patches-contextlib": Attack("import contextlib\ncontextlib.suppress = None", PASS),
+    "blocks-imports": Attack(
+        "class Finder:\n    @staticmethod\n    def find_spec(*_):\n        raise ImportError\n"
+        "sys.meta_path.insert(0, Finder)"
     ),
 }  # fmt: skip
 """Attacks by name, in the order of the strides that select them."""
