@@ -175,7 +175,10 @@ def case_record(case: Case, expected: Expected) -> CaseRecord:
     cost = operator_cost(case)
     parameters = dict(case.parameters)
     if case.then:
-        parameters["then"] = [{"operator": item.operator, **item.parameters} for item in case.then]
+        parameters["then"] = [
+            {"operator": item.operator, **item.parameters, **{name: one.shape for name, one in item.inputs.items()}}
+            for item in case.then
+        ]
     exacts = [target.exact for target in expected.targets if target.exact is not None]
     bounds = [target.bound for target in expected.targets if target.bound is not None]
     return CaseRecord(
