@@ -25,6 +25,7 @@ from pathlib import Path
 
 from conformance.adapters.api.declarations import Declaration
 from conformance.adapters.api.devices import NATIVE, ON_CPU, Device, InstructionVariables
+from conformance.adapters.api.dynamic import Sizes
 from conformance.cases.case import Case
 from conformance.cases.operators import GRADIENT_SUFFIX
 from conformance.cases.steps import Step
@@ -115,9 +116,12 @@ class Surface:
     max_level: the highest level that the surface runs.
     slow_tag: for a slow surface, the tag of cases that it always runs. Other cases run one level below the requested
         level.
+    only_tagged: whether it runs only cases with its slow tag, unless a run includes all cases of slow surfaces.
     missing_requirement: returns why this machine cannot run the surface (for example, no compiler), or None. Called
         once before a run.
     wrap_program: puts the lines of a program into one unit, if the surface needs it.
+    with_sizes: for a surface that compiles a program for inputs of several sizes: returns the surface for a case. Its
+        programs call the compiled function with arrays of the other sizes first.
     select_mode: selects the mode of the process for a case, if the framework has one that depends on dtypes.
     write_gradient: differentiates the lines of a program, before wrapping; None if the framework cannot.
     gradient_to_numpy: for kernel and bias, how their gradients are converted, if not with `to_numpy`.
@@ -142,8 +146,10 @@ class Surface:
     validates: bool = True
     max_level: Level = Level.EXHAUSTIVE
     slow_tag: str = ""
+    only_tagged: bool = False
     missing_requirement: Callable[[], str | None] | None = None
     wrap_program: ProgramWrapper | None = None
+    with_sizes: Callable[[Surface, Sizes], Surface] | None = None
     select_mode: ModeSelector | None = None
     write_gradient: GradientWriter | None = None
     gradient_to_numpy: Mapping[str, str] = field(default_factory=dict)
@@ -190,7 +196,8 @@ class Surface:
             requested = levels.index(Level(requested_level))
             # By default, a slow surface runs one level less than the others, to limit its share of the run time.
             highest = requested if slow else min(highest, requested - 1)
-        return levels.index(Level(level)) <= highest or self.slow_tag in tags
+        in_level = levels.index(Level(level)) <= highest and (slow or not self.only_tagged)
+        return in_level or self.slow_tag in tags
 
     def supports_anywhere(self, dtype: str) -> bool:
         """Whether the surface supports a dtype for at least one operator."""

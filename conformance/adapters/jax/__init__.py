@@ -23,6 +23,7 @@ from conformance.adapters.api import (
     Bfloat16Conversion,
     Code,
     DeviceSupport,
+    Level,
     Lowering,
     Step,
     Surface,
@@ -39,7 +40,7 @@ from conformance.adapters.api import (
 from conformance.adapters.jax.convolution import biased_conv, composed_transpose, lax_conv, lax_transpose
 from conformance.adapters.jax.flax import Linen, Nnx
 from conformance.adapters.jax.pooling import LayoutPooling
-from conformance.adapters.jax.windows import JIT, Layout, inline_jit_lines, jit_lines, jitted
+from conformance.adapters.jax.windows import JIT, Layout, exported_surface, inline_jit_lines, jit_lines, jitted
 from conformance.cases.case import Case
 from conformance.cases.operators import PadMode
 
@@ -62,6 +63,7 @@ import jax
 import numpy as np
 from flax import linen as nn
 from flax import nnx
+from jax import export
 from jax import lax
 from jax import numpy as jnp
 """
@@ -128,6 +130,13 @@ def jit_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) ->
         f"{INDENT}return pull(grad)[{list(names).index(input_name)}]",
         f"x = gradient(grad, {inputs})",
     )
+
+
+def _exported_pad(step: Step) -> Code:
+    """Return the padding, unless it repeats x: for symbolic extents the number of repetitions is no number."""
+    if step.parameters["mode"] == PadMode.WRAP:
+        return Unsupported('for symbolic extents, jnp.pad cannot wrap: "Symbolic dimension comparison is inconclusive"')
+    return CHANNELS_FIRST_POOLING.layout.jnp_pad(step)
 
 
 def _fallbacks(pooling: LayoutPooling) -> Mapping[str, Lowering]:
@@ -233,6 +242,19 @@ SURFACES = (
     LAX_SURFACE,
     # The same lowerings: whether a whole program is compiled must not change an answer.
     replace(LAX_SURFACE, name="jax.jit", wrap_program=_compile_with_jit),
+    replace(
+        LAX_SURFACE,
+        name="jax.export",
+        # The draws have the shape of the output, which is no symbol.
+        fallbacks={
+            **{name: one for name, one in LAX_SURFACE.fallbacks.items() if name != "stochastic_pool"},
+            "pad": _exported_pad,
+        },
+        with_sizes=exported_surface,
+        write_gradient=None,
+        max_level=Level.SMOKE,
+        slow_tag="dynamic",
+    ),
     _flax_surface(Linen("linen", "nn")),
     _flax_surface(Nnx("nnx", "nnx")),
     d2l.book_surface("jax.book", _d2l_pool, select_mode=x64_mode, **CHANNELS_LAST_FIELDS),

@@ -234,6 +234,15 @@ SURFACES = (
         slow_tag="compiled",
     ),
     _make_surface(
+        "tf.function.dynamic",
+        TF_NN_LOWERINGS,
+        fallbacks={**FALLBACKS, **CONVOLUTION_FALLBACKS},
+        with_sizes=compiled.dynamic_surface,
+        write_gradient=tape_gradient,
+        max_level=Level.SMOKE,
+        slow_tag="dynamic",
+    ),
+    _make_surface(
         "tf.nn.nchw",
         {
             **limit_axes(

@@ -278,6 +278,20 @@ SURFACES = (
         max_level=Level.SMOKE,
         slow_tag="compiled",
     ),
+    _make_surface(
+        "torch.compile.dynamic",
+        FUNCTIONAL_LOWERINGS,
+        fallbacks=FUNCTIONAL_FALLBACKS,
+        dtypes=DTYPES,
+        unsupported_dtypes=UNSUPPORTED_DTYPES,
+        write_gradient=compiling.compiled_gradient,
+        with_sizes=compiling.dynamic_surface,
+        missing_requirement=compiling.missing_compiler,
+        max_level=Level.SMOKE,
+        # A program with symbolic extents takes several times as long to compile as one with numbers.
+        slow_tag="dynamic_compiled",
+        only_tagged=True,
+    ),
     d2l.book_surface(
         "torch.book",
         _d2l_pool,
