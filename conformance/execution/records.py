@@ -230,5 +230,5 @@ def environment_record(backend: Backend, surfaces: Iterable[Surface], worker: Ma
         instructions=backend.instructions,
         **worker["device"],
         setup={surface.name: backend.threads + backend.setup for surface in surfaces},
-        threads=1,
+        threads=backend.thread_count,
     )

@@ -87,7 +87,7 @@ from conformance.adapters.api.layer_parser import (
 )
 from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
 from conformance.adapters.api.layouts import axis_letters, channels_last_fields
-from conformance.adapters.api.placement import backend_on_device
+from conformance.adapters.api.placement import backend_on_device, backend_with_threads
 from conformance.adapters.api.source_text import (
     INDENT,
     call,
@@ -147,12 +147,12 @@ __all__ = [
     "InputSizes", "InstructionVariables", "LayerCall", "LayerSignature", "Level", "Lowering", "ModeSelector",
     "OutputCrop", "Pairs", "PerAxisPairs", "PlainName", "PoolingCompositions", "Program", "ReshapedName", "Sizes",
     "StackedCells", "Step", "Surface", "UnfoldedCells", "UnknownModule", "UnreadableLayer", "Unsupported",
-    "UnsupportedStep", "array_pads", "as_lines", "axis_letters", "backend_on_device", "batch_and_channel_entries",
-    "call", "calls_with_other_sizes", "channels_last_fields", "choice_argument", "count_argument",
-    "count_include_pad_argument", "crop", "crop_from_padding", "crops", "dilation_argument", "divide_by_ones",
-    "divisors", "ends_from_last_axis", "exceeds_extent", "flag_argument", "flat_pad_list", "flat_pads",
-    "function_lines", "groups_argument", "in_wider_dtype", "indexed_pad", "instruction_limit", "is_floating",
-    "is_framework_same", "is_whole_number", "kernel_reach", "limit_axes", "limit_instructions_source",
+    "UnsupportedStep", "array_pads", "as_lines", "axis_letters", "backend_on_device", "backend_with_threads",
+    "batch_and_channel_entries", "call", "calls_with_other_sizes", "channels_last_fields", "choice_argument",
+    "count_argument", "count_include_pad_argument", "crop", "crop_from_padding", "crops", "dilation_argument",
+    "divide_by_ones", "divisors", "ends_from_last_axis", "exceeds_extent", "flag_argument", "flat_pad_list",
+    "flat_pads", "function_lines", "groups_argument", "in_wider_dtype", "indexed_pad", "instruction_limit",
+    "is_floating", "is_framework_same", "is_whole_number", "kernel_reach", "limit_axes", "limit_instructions_source",
     "load_declarations", "modes_argument", "named_padding_argument", "nonzero_argument", "number", "number_argument",
     "one_per_axis", "operator_with_indices", "optional_array_argument", "output_crops", "output_slice",
     "padded_indices_text", "padding_argument", "padding_by_name", "padding_from_crop", "pairs_for_all_axes", "pairs_of",

@@ -7,6 +7,7 @@ SETUP      source text that runs once per worker: imports, array mode; programs 
 RESET      source text that runs after each case: default dtypes, seeds
 SURFACES   the surfaces, see Surface
 THREADS    optional: source text that runs first, for example to set one thread; programs do not need it
+THREAD_SETTINGS  optional: the settings of one thread in THREADS and SETUP, and for each its text for `{}` threads
 INSTRUCTION_VARIABLES  optional: environment variables that limit the framework's instructions, see InstructionVariables
 DEVICES    optional: for each device other than the CPU a DeviceSupport
 
@@ -237,6 +238,7 @@ class AdapterVariant:
     threads: str = ""
     instruction_variables: InstructionVariables = field(default_factory=dict)
     devices: DeviceSupportByName = field(default_factory=dict)
+    thread_settings: Mapping[str, str] = field(default_factory=dict)
 
 
 LABEL_SEPARATOR = "@"
@@ -259,6 +261,7 @@ class Backend:
     devices: devices other than the CPU that the adapter supports. device: the device of the run.
     probe: see DeviceSupport.
     mode: statements at the end of `setup` and `reset` that set the mode of the process, see Program.
+    thread_settings: the settings of one thread, and their texts for `{}` threads. thread_count: that of the run.
     """
 
     name: str
@@ -274,6 +277,8 @@ class Backend:
     device: Device = ON_CPU
     probe: str = ""
     mode: str = ""
+    thread_settings: Mapping[str, str] = field(default_factory=dict)
+    thread_count: int = 1
 
     @property
     def has_modes(self) -> bool:

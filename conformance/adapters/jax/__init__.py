@@ -57,6 +57,11 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", folder)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 """
+THREAD_SETTINGS = {
+    "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1": (
+        "--xla_cpu_multi_thread_eigen=true intra_op_parallelism_threads={}"
+    )
+}
 INSTRUCTION_VARIABLES = {"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
 SETUP = """\
 import jax

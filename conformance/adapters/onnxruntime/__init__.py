@@ -35,6 +35,7 @@ options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = 1
 """
 RESET = ""
+THREAD_SETTINGS = {"options.intra_op_num_threads = 1": "options.intra_op_num_threads = {}"}
 # Of the types that the schemas allow, those for which the CPU provider has kernels.
 KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, frozenset({"float16", "float32"})),

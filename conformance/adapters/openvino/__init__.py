@@ -34,6 +34,7 @@ from conformance.cases.operators import WEIGHT_INPUTS, PadMode
 
 PACKAGES = ("openvino", "numpy")
 THREADS = ""
+THREAD_SETTINGS = {'"INFERENCE_NUM_THREADS": 1': '"INFERENCE_NUM_THREADS": {}'}
 # Not AVX2, as in other adapters: limited to AVX2 on a processor with AVX-512, OpenVINO selects other kernels than on a
 # processor with AVX2 only.
 INSTRUCTION_VARIABLES = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}

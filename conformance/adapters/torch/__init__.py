@@ -61,6 +61,7 @@ cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(cache, "nn-conformance", "inductor"))
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 """
+THREAD_SETTINGS = {"torch.set_num_threads(1)": "torch.set_num_threads({})"}
 # ATen, oneDNN and MKL each select kernels by processor features, so each has a variable of its own.
 INSTRUCTION_VARIABLES = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 SETUP = """\
