@@ -19,7 +19,7 @@ import numpy as np
 from conformance import ConformanceError
 from conformance.adapters.api import Code, Lowering, Program, Surface, Unsupported, UnsupportedStep, source_text
 from conformance.cases.arrays import BFLOAT16, Array
-from conformance.cases.case import ARRAYS_KEY, FLAT_PADS_KEY, ArrayUse, Case, Rejected, Value
+from conformance.cases.case import ARRAYS_KEY, FLAT_PADS_KEY, Answers, ArrayUse, Case, Rejected, Value
 from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.cases.steps import BuildingBlock, Step, case_step
@@ -52,6 +52,8 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
 def _translate(case: Case, surface: Surface) -> Program | Unsupported:
     if isinstance(case.expect, Rejected) and not surface.validates:
         return Unsupported(f"{surface.name} does not check its arguments, so it cannot reject them")
+    if isinstance(case.expect, Answers) and not surface.answers_conventions:
+        return Unsupported(f"{surface.name} transforms the call, whose own answer is that of other surfaces")
     if case.operator in surface.lowerings and OPERATORS[case.operator].is_gradient:
         return _native_gradient(case, surface)
     lowered = _lower_steps(case, surface)

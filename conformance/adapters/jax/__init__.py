@@ -30,7 +30,9 @@ from conformance.adapters.api import (
     Unsupported,
     channels_last_fields,
     d2l,
+    derivative_surface,
     limit_axes,
+    mapped_surface,
     number,
     pairs_for_all_axes,
     pairs_of,
@@ -95,6 +97,15 @@ DEVICES = {"cuda": CUDA_SUPPORT}
 def x64_mode(case: Case) -> str:
     """Return the statement that enables 64-bit mode if the case has an array of 64-bit numbers, else ""."""
     return X64_MODE if case.array_dtypes & X64_DTYPES else ""
+
+
+def _double_vjp_lines(function: str) -> Sequence[str]:
+    """Return lines that differentiate the gradient of a function of x with respect to the incoming gradient."""
+    return (
+        f"y, pull = jax.vjp({function}, x)",
+        "_, second = jax.vjp(lambda grad: pull(grad)[0], jnp.zeros_like(y))",
+        "(x,) = second(x)",
+    )
 
 
 def _lax_pad(step: Step) -> Code:
@@ -263,4 +274,7 @@ SURFACES = (
     _flax_surface(Linen("linen", "nn")),
     _flax_surface(Nnx("nnx", "nnx")),
     d2l.book_surface("jax.book", _d2l_pool, select_mode=x64_mode, **CHANNELS_LAST_FIELDS),
+    derivative_surface(LAX_SURFACE, "jax.jvp", lambda function: (f"_, x = jax.jvp({function}, (x,), (x,))",)),
+    derivative_surface(LAX_SURFACE, "jax.double_vjp", _double_vjp_lines),
+    mapped_surface(LAX_SURFACE, "jax.vmap", "jax.vmap"),
 )

@@ -51,8 +51,8 @@ class Engine:
     packages: modules whose versions are recorded, in addition to Keras and NumPy.
     write_gradient, write_layer_gradient: how gradients are written; the second one also for the weights of a layer.
     padding_modes: the engine's names of the padding modes other than constant.
-    threads, thread_settings, instruction_variables, setup, select_mode, reset, devices: the engine's part of the adapter
-        interface.
+    threads, thread_settings, instruction_variables, setup, select_mode, reset, devices: the engine's part of the
+        adapter interface.
     dtypes, convolution_dtypes: dtypes that Keras passes to the engine, and those that it convolves.
     bfloat16_expression: converts 16-bit words, `{}`, to bfloat16.
     pooling_limit, convolution_limit, transposed_limit: limits of the kernels.

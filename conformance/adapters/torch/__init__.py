@@ -26,8 +26,10 @@ from conformance.adapters.api import (
     Step,
     Surface,
     d2l,
+    derivative_surface,
     indexed_pad,
     limit_axes,
+    mapped_surface,
     tuple_of,
 )
 from conformance.adapters.torch import (
@@ -238,7 +240,7 @@ FUNCTIONAL_LOWERINGS = _lowerings(
 FUNCTIONAL_FALLBACKS = _fallbacks(functional_call, weights.functional_transpose, padding.functional_pad)
 # These fallbacks consist of slices and indexing, for which a memory format selects no other kernel.
 SLICED_FALLBACKS = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad"}
-SURFACES = (
+SURFACES: tuple[Surface, ...] = (
     _make_surface(
         "torch.nn",
         _lowerings(layer_call, weights.layer_conv, weights.layer_transpose, padding.layer_pad, "nn.ReLU()(x)"),
@@ -300,4 +302,12 @@ SURFACES = (
         dtypes={"": FLOATING, "max_pool": FLOATING_AND_SIGNED},
         unsupported_dtypes={"avg_pool": no_kernel("the mean of a tensor", except_dtypes=FLOATING)},
     ),
+)
+FUNCTIONAL_SURFACE = SURFACES[1]
+SURFACES += (
+    derivative_surface(
+        FUNCTIONAL_SURFACE, "torch.func.jvp", lambda function: (f"_, x = torch.func.jvp({function}, (x,), (x,))",)
+    ),
+    derivative_surface(FUNCTIONAL_SURFACE, "torch.double_backward", compiling.double_backward_lines),
+    mapped_surface(FUNCTIONAL_SURFACE, "torch.func.vmap", "torch.func.vmap"),
 )

@@ -47,6 +47,17 @@ def dynamic_surface(surface: Surface, sizes: Sizes) -> Surface:
     return replace(surface, wrap_program=compile_for_sizes, write_gradient=gradient)
 
 
+def double_backward_lines(function: str) -> Sequence[str]:
+    """Return lines that differentiate the gradient of a function of x with respect to the incoming gradient."""
+    return (
+        "leaf = x.detach().requires_grad_()",
+        f"y = ({function})(leaf)",
+        "grad = torch.zeros_like(y, requires_grad=True)",
+        "(gradient,) = torch.autograd.grad(y, leaf, grad, create_graph=True)",
+        "(x,) = torch.autograd.grad(gradient, grad, x)",
+    )
+
+
 def compiled_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the compiled lines followed by the gradient of one input, which AOTAutograd compiles."""
     return autograd_gradient(compile_lines(lines, names), names, input_name)
