@@ -188,13 +188,24 @@ def _backend_from_module(name: str, module: ModuleType, instructions: str = AVX2
             threads=getattr(module, "THREADS", ""),
             instruction_variables=getattr(module, "INSTRUCTION_VARIABLES", {}),
             devices=getattr(module, "DEVICES", {}),
+            thread_settings=getattr(module, "THREAD_SETTINGS", {}),
         )
     # The source is empty on processors other than x86; the results then record no limit.
     source = limit_instructions_source(made.instruction_variables) if instructions != NATIVE else ""
     # Recorded in the results: answers may differ between instruction sets.
     limit = instruction_limit(made.instruction_variables) if source else NATIVE
     threads = source + made.threads
-    return Backend(name, made.packages, made.setup, made.reset, made.surfaces, threads, limit, devices=made.devices)
+    return Backend(
+        name,
+        made.packages,
+        made.setup,
+        made.reset,
+        made.surfaces,
+        threads,
+        limit,
+        devices=made.devices,
+        thread_settings=made.thread_settings,
+    )
 
 
 def _folder(module: ModuleType) -> Path:

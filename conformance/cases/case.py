@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -92,10 +92,14 @@ EXPECTATION_KINDS: Mapping[type, ExpectationKind] = {
 
 @dataclass(frozen=True)
 class FollowingOperator:
-    """An operator that reads the output of the previous one."""
+    """An operator that reads the output of the previous one.
+
+    inputs: its other inputs, kernel and bias, which are constants of the program.
+    """
 
     operator: str
     parameters: Mapping[str, Any]
+    inputs: Mapping[str, ArraySpec] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +184,11 @@ def _json_default(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     # Names of classes and fields are part of every digest of a case, so that renaming one would change all digests.
-    fields = {CANONICAL_FIELD_NAMES.get((type(value), name), name): field for name, field in vars(value).items()}
+    fields = {
+        CANONICAL_FIELD_NAMES.get((type(value), name), name): part
+        for name, part in vars(value).items()
+        if part or (type(value), name) not in OMITTED_IF_EMPTY
+    }
     return [CANONICAL_CLASS_NAMES.get(type(value), type(value).__name__), fields]
 
 
@@ -191,3 +199,5 @@ CANONICAL_FIELD_NAMES: Mapping[tuple[type, str], str] = {
     (Rejected, "violation"): "predicate",
 }
 """Names of fields in canonical texts, where they differ from the name of the field."""
+OMITTED_IF_EMPTY = frozenset({(FollowingOperator, "inputs")})
+"""Fields that canonical texts omit if they are empty, because digests are older than the fields."""

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from conformance.cases.arrays import FLOATING_DTYPES
-from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS, WINDOW_PARAMETERS, Rounding
-from conformance.cases.parameters import explicit_windows
+from conformance.cases.arrays import FLOATING_DTYPES, ArraySpec
+from conformance.cases.case import Case, FollowingOperator
+from conformance.cases.generators import GeneratorName
+from conformance.cases.operators import OPERATORS, Rounding
+from conformance.cases.parameters import check_extents, check_ranks, parse_parameters
 from conformance.cases.steps import BuildingBlock, Step, case_step, pad_step, without_padding
-from reference import Windows
 
 MAX_RELU_WINDOW_CELLS = 100
 """Maximum number of window cells for max pooling from convolutions and ReLU. The kernels grow with its square."""
@@ -30,16 +30,21 @@ def plan_steps(case: Case) -> tuple[Step, ...]:
     first = case_step(case)
     steps = COMPOSITIONS[case.operator, case.via](first) if case.via else (first,)
     for following in case.then:
-        steps += (_following_step(following.operator, following.parameters, steps[-1]),)
+        steps += (_following_step(following, steps[-1]),)
     return steps
 
 
-def _following_step(operator: str, given: Mapping[str, Any], before: Step) -> Step:
-    parameters = {**OPERATORS[operator].defaults, **given}
-    windows = Windows.of(before.output[2:], *(parameters[name] for name in WINDOW_PARAMETERS))
+def _following_step(following: FollowingOperator, before: Step) -> Step:
+    inputs = {"x": ArraySpec(GeneratorName.ARANGE.value, before.output, before.dtype), **following.inputs}
     # Words such as `same_upper` become numbers, which depend on the output that this operator reads.
-    parameters |= {"rounding": windows.rounding, **explicit_windows(windows)}
-    return Step(operator, before.output, before.dtype, parameters)
+    parameters = parse_parameters(OPERATORS[following.operator], following.parameters, inputs, (), invalid=False)
+    check_ranks(parameters, before.rank)
+    check_extents(parameters, inputs)
+    constants = {name: spec.make() for name, spec in following.inputs.items()}
+    kernel = inputs["kernel"].shape if "kernel" in inputs else ()
+    return Step(
+        following.operator, before.output, before.dtype, parameters, kernel, "bias" in constants, constants=constants
+    )
 
 
 def _require_defaults(step: Step, **allowed: Any) -> None:

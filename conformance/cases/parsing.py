@@ -36,6 +36,8 @@ from reports.results.vocabulary import Level
 
 DERIVED_SHAPE_INPUTS = frozenset(name for name, described in INPUTS.items() if described.is_derived)
 """Inputs whose shape is derived from x and the parameters."""
+CONSTANT_INPUTS = ("kernel", "bias")
+"""Inputs that an operator in `then` may have besides the output of the previous operator."""
 
 
 def parse_case(
@@ -66,7 +68,7 @@ def parse_case(
         parameters=parameters,
         expect=expect,
         via=_parse_composition(operator, raw),
-        then=tuple(_parse_following(item, position) for position, item in enumerate(raw.get("then", ()))),
+        then=tuple(_parse_following(item, position, raw["x"]) for position, item in enumerate(raw.get("then", ()))),
         omitted_parameters=omitted,
         convention_name=raw.get("question", ""),
         level=Level(raw.get("level", Level.SMOKE)),
@@ -261,12 +263,16 @@ def _parse_composition(operator: Operator, raw: Mapping[str, Any]) -> tuple[str,
     return via
 
 
-def _parse_following(raw: Mapping[str, Any], position: int) -> FollowingOperator:
+def _parse_following(raw: Mapping[str, Any], position: int, x: Mapping[str, Any]) -> FollowingOperator:
     operator = OPERATORS[raw["operator"]]
-    if not operator.is_pooling or operator.inputs != ("x",) or operator.outputs:
-        raise CaseError(("then", position), f"{operator.name} cannot follow: only pooling can")
-    for key in raw.keys() - operator.defaults.keys() - {"operator"}:
+    if operator.is_gradient or operator.outputs or not {"x", *CONSTANT_INPUTS}.issuperset(operator.inputs):
+        raise CaseError(("then", position), f"{operator.name} cannot follow: it has other inputs or several outputs")
+    inputs = [name for name in operator.inputs if name in CONSTANT_INPUTS]
+    for key in raw.keys() - operator.defaults.keys() - {"operator", *inputs}:
         raise CaseError(("then", position, key), f"{operator.name} has no such parameter")
-    if "window" not in raw:
-        raise CaseError(("then", position), f"{operator.name} needs the key 'window'")
-    return FollowingOperator(operator.name, {key: plain_value(raw[key]) for key in raw if key != "operator"})
+    required = {*operator.required_parameters, *inputs} - {*operator.optional_inputs}
+    for key in sorted(required - raw.keys()):
+        raise CaseError(("then", position), f"{operator.name} needs the key {key!r}")
+    arrays = {name: _parse_array(raw[name], name, x) for name in inputs if name in raw}
+    parameters = {key: plain_value(raw[key]) for key in raw if key not in {"operator", *inputs}}
+    return FollowingOperator(operator.name, parameters, arrays)

@@ -59,6 +59,8 @@ def check_allowed(case: Case) -> None:
     _check_parameters(operator, case.parameters)
     for following in case.then:
         _check_parameters(OPERATORS[following.operator], following.parameters)
+        if not set(OPERATORS[following.operator].inputs).issuperset(following.inputs):
+            raise ValueError(f"{following.operator} has no inputs {', '.join(following.inputs)}")
     named = case.expect.named.values() if isinstance(case.expect, Answers) else [case.expect]
     for answer in named:
         if isinstance(answer, Mapping):

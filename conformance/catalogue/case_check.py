@@ -83,7 +83,7 @@ def requested_digest(case: Case) -> str:
     defaults = OPERATORS[case.operator].defaults
     # Compared as text, because -0.0 == 0 but differs from the default 0.
     parameters = {key: value for key, value in case.parameters.items() if repr(value) != repr(defaults.get(key, ...))}
-    then = [[item.operator, dict(item.parameters)] for item in case.then]
+    then = [[item.operator, dict(item.parameters), *map(vars, item.inputs.values())] for item in case.then]
     meaning = [case.operator, parameters, case.via, then, case.omitted_parameters, _expectation_kind(case.expect)]
     meaning += [case.convention_name] if case.convention_name else []
     return json.dumps(meaning, sort_keys=True, default=str)

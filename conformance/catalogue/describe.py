@@ -56,7 +56,9 @@ def case_text(case: Case, expected: Expected, width: int | None = None) -> str:
     """Return the output of `conformance show` for a case. width: see shortened_array_text."""
     lines = [case.id, *filter(None, [case.about]), f"source: {case.source}", f"from {case.location}", ""]
     lines += [f"{key:<18} {_parameter_text(value)}" for key, value in case.parameters.items()]
-    lines += [f"{'then':<18} {item.operator} {_parameter_text(dict(item.parameters))}" for item in case.then]
+    for item in case.then:
+        lines.append(f"{'then':<18} {item.operator} {_parameter_text(dict(item.parameters))}")
+        lines += [f"{'':<18} {name} {shortened_array_text(spec.make(), width)}" for name, spec in item.inputs.items()]
     if case.via:
         lines.append(f"{'via':<18} {', '.join(case.via)}")
     if case.via == ("conv", "relu"):

@@ -18,7 +18,7 @@ import numpy as np
 
 from conformance import ConformanceError, __version__
 from conformance.cases.arrays import BFLOAT16, Array, json_value
-from conformance.cases.case import Answers, Case, Value
+from conformance.cases.case import Answers, Case, FollowingOperator, Value
 from conformance.cases.parameters import plain_value
 from conformance.cases.schema import catalogue_folder
 from conformance.cases.selector_values import special_values_of
@@ -168,12 +168,18 @@ def _case_record(export: _Export, case: Case, expected: Expected) -> dict[str, A
         "omitted": list(case.omitted_parameters),
         "puts": case.convention_name,
         "via": list(case.via),
-        "then": [{"operator": item.operator, "parameters": json_value(item.parameters)} for item in case.then],
+        "then": [_following_record(export, item) for item in case.then],
         "expect": _expectation_record(export, case, expected),
         "printed": [{"shape": list(shape), "numbers": _printed_numbers(numbers)} for shape, numbers in printed],
         "inexact": case.expect.inexact if isinstance(case.expect, Value) else "",
         "digest": expected.digest,
     }
+
+
+def _following_record(export: _Export, following: FollowingOperator) -> dict[str, Any]:
+    record = {"operator": following.operator, "parameters": json_value(following.parameters)}
+    arrays = {name: export.array(spec.make()) for name, spec in following.inputs.items()}
+    return {**record, "inputs": arrays} if arrays else record
 
 
 def _printed_numbers(numbers: Sequence[Any] | None) -> list[int | str] | None:

@@ -171,9 +171,7 @@ def _parse_case(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) 
         parameters=parse_exported_parameters(raw["parameters"]),
         expect=_parse_expectation(raw, folder, files),
         via=tuple(raw["via"]),
-        then=tuple(
-            FollowingOperator(item["operator"], parse_exported_parameters(item["parameters"])) for item in raw["then"]
-        ),
+        then=tuple(_parse_following(item, folder, files) for item in raw["then"]),
         omitted_parameters=tuple(raw["omitted"]),
         convention_name=raw["puts"],
         level=Level(raw["level"]),
@@ -187,6 +185,11 @@ def _parse_case(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) 
     check_allowed(case)
     parsing.validate_case(case)
     return case
+
+
+def _parse_following(raw: Mapping[str, Any], folder: Path, files: Mapping[str, Any]) -> FollowingOperator:
+    inputs = {name: parse_array_spec(item, folder, files) for name, item in raw.get("inputs", {}).items()}
+    return FollowingOperator(raw["operator"], parse_exported_parameters(raw["parameters"]), inputs)
 
 
 def _parse_targets(

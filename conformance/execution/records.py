@@ -175,7 +175,10 @@ def case_record(case: Case, expected: Expected) -> CaseRecord:
     cost = operator_cost(case)
     parameters = dict(case.parameters)
     if case.then:
-        parameters["then"] = [{"operator": item.operator, **item.parameters} for item in case.then]
+        parameters["then"] = [
+            {"operator": item.operator, **item.parameters, **{name: one.shape for name, one in item.inputs.items()}}
+            for item in case.then
+        ]
     exacts = [target.exact for target in expected.targets if target.exact is not None]
     bounds = [target.bound for target in expected.targets if target.bound is not None]
     return CaseRecord(
@@ -227,5 +230,5 @@ def environment_record(backend: Backend, surfaces: Iterable[Surface], worker: Ma
         instructions=backend.instructions,
         **worker["device"],
         setup={surface.name: backend.threads + backend.setup for surface in surfaces},
-        threads=1,
+        threads=backend.thread_count,
     )

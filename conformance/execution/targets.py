@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.adapters.api import AVX2, LABEL_SEPARATOR, ON_CPU, Backend, Device, devices, without_label
+from conformance.adapters.api import (
+    AVX2,
+    LABEL_SEPARATOR,
+    ON_CPU,
+    Backend,
+    Device,
+    backend_with_threads,
+    devices,
+    without_label,
+)
 from conformance.system.suggestions import suggestion
 
 if TYPE_CHECKING:
@@ -21,17 +30,20 @@ class RunTarget:
     """A backend of a run, its interpreter, and the processor instructions and device for its programs.
 
     name: name of the backend, with a label if a framework is run in two environments, such as "numpy@old".
+    threads: number of threads of the framework, see backend_with_threads.
     """
 
     name: str
     python: str
     instructions: str = AVX2
     device: Device = ON_CPU
+    threads: int = 1
 
     @property
     def backend(self) -> Backend:
         """The backend as defined by its adapter."""
-        return registry.get_backend(self.name, self.instructions, self.device)
+        backend = registry.get_backend(self.name, self.instructions, self.device)
+        return backend_with_threads(backend, self.threads)
 
     @property
     def portable(self) -> RunTarget:

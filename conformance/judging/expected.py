@@ -85,7 +85,7 @@ def _make_target(case: Case, inputs: Mapping[str, Array]) -> Target:
         if not _is_unrounded(exact):
             # The error bound of the second operator does not include rounding errors of its input.
             raise ValueError(f"{step.operator} would read a rounded result; only exact results can be read by 'then'")
-        exact = compute_reference(step.operator, {"x": exact.value}, step.parameters)
+        exact = compute_reference(step.operator, {"x": exact.value, **step.constants}, step.parameters)
     target = _target_with_bound(exact, case.expect.printed if not isinstance(case.expect, Answers) else ())
     mismatches = (find_print_mismatch(one, exact.value, target.bound) for one in target.printed)
     return replace(target, print_mismatch=next(filter(None, mismatches), ""))

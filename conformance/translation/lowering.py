@@ -19,11 +19,12 @@ import numpy as np
 from conformance import ConformanceError
 from conformance.adapters.api import Code, Lowering, Program, Surface, Unsupported, UnsupportedStep, source_text
 from conformance.cases.arrays import BFLOAT16, Array
-from conformance.cases.case import ARRAYS_KEY, FLAT_PADS_KEY, ArrayUse, Case, Rejected, Value
+from conformance.cases.case import ARRAYS_KEY, FLAT_PADS_KEY, Answers, ArrayUse, Case, Rejected, Value
 from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.cases.steps import BuildingBlock, Step, case_step
 from conformance.translation.array_use import unsupported_use, with_array_use
+from conformance.translation.other_sizes import other_sizes
 from conformance.translation.rewrites import REWRITES, SINGLE_CALLS
 from reports.results.vocabulary import How
 
@@ -51,19 +52,25 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
 def _translate(case: Case, surface: Surface) -> Program | Unsupported:
     if isinstance(case.expect, Rejected) and not surface.validates:
         return Unsupported(f"{surface.name} does not check its arguments, so it cannot reject them")
+    if isinstance(case.expect, Answers) and not surface.answers_conventions:
+        return Unsupported(f"{surface.name} transforms the call, whose own answer is that of other surfaces")
     if case.operator in surface.lowerings and OPERATORS[case.operator].is_gradient:
         return _native_gradient(case, surface)
-    steps = plan_steps(case)
-    native_only = not isinstance(case.expect, Value)
-    lowered = [lower_step(step, surface, native_only=native_only, inner=len(steps) > 1) for step in steps]
-    lines: list[str] = []
-    kinds = []
-    for part in lowered:
-        if isinstance(part, Unsupported):
-            return part
-        lines += part[0]
-        kinds.append(part[1])
-    how = How.COMPOSED if len(steps) > 1 or case.via else kinds[0]
+    lowered = _lower_steps(case, surface)
+    unsupported = next((part for part in lowered if isinstance(part, Unsupported)), None)
+    if unsupported is not None or surface.with_sizes is None:
+        return unsupported or _steps_program(case, surface, lowered)
+    sizes = other_sizes(case, lambda other: _lower_steps(other, surface))
+    if isinstance(sizes, Unsupported):
+        return sizes
+    return _steps_program(case, surface.with_sizes(surface, sizes), lowered)
+
+
+def _steps_program(case: Case, surface: Surface, lowered: Sequence[LoweredStep | Unsupported]) -> Program | Unsupported:
+    """Return the program of steps that are all supported."""
+    parts = [part for part in lowered if not isinstance(part, Unsupported)]
+    lines = [line for part in parts for line in part[0]]
+    how = How.COMPOSED if len(parts) > 1 or case.via else parts[0][1]
     if not OPERATORS[case.operator].is_gradient:
         body = surface.wrap_program(lines, [*case.inputs]) if surface.wrap_program else lines
         return _make_program(case, surface, how, _program_text(case, surface, body))
@@ -71,6 +78,11 @@ def _translate(case: Case, surface: Surface) -> Program | Unsupported:
     if isinstance(differentiated, Unsupported):
         return differentiated
     return _make_program(case, surface, how, differentiated)
+
+
+def _lower_steps(case: Case, surface: Surface) -> list[LoweredStep | Unsupported]:
+    steps, native_only = plan_steps(case), not isinstance(case.expect, Value)
+    return [lower_step(step, surface, native_only=native_only, inner=len(steps) > 1) for step in steps]
 
 
 def _make_program(case: Case, surface: Surface, how: How, text: str) -> Program:

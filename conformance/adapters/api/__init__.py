@@ -22,6 +22,7 @@ from conformance.adapters.api.call_arguments import (
 )
 from conformance.adapters.api.compositions import PoolingCompositions, as_lines, divisors, in_wider_dtype
 from conformance.adapters.api.declarations import Citation, Declaration, load_declarations
+from conformance.adapters.api.derivatives import derivative_surface, mapped_surface
 from conformance.adapters.api.devices import (
     AVX2,
     CPU,
@@ -45,6 +46,7 @@ from conformance.adapters.api.dtypes import (
     unsupported_lowering,
     unsupported_operators,
 )
+from conformance.adapters.api.dynamic import InputSizes, Sizes, calls_with_other_sizes
 from conformance.adapters.api.indexed_padding import indexed_pad
 from conformance.adapters.api.layer_arguments import (
     AUTO_PAD_NAMES,
@@ -86,7 +88,7 @@ from conformance.adapters.api.layer_parser import (
 )
 from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
 from conformance.adapters.api.layouts import axis_letters, channels_last_fields
-from conformance.adapters.api.placement import backend_on_device
+from conformance.adapters.api.placement import backend_on_device, backend_with_threads
 from conformance.adapters.api.source_text import (
     INDENT,
     call,
@@ -143,20 +145,21 @@ __all__ = [
     "REPLICATE_AND_CIRCULAR_NAMES", "SAME_AND_VALID_WORDS", "SELECTION_OPERATORS", "AdapterVariant", "ArgumentReading",
     "ArrayOperations", "Backend", "Bfloat16Conversion", "BoundCall", "ChannelsLastComposition", "Citation", "Code",
     "Declaration", "Device", "DeviceSupport", "DeviceSupportByName", "Dialect", "GatheredCells", "GradientWriter",
-    "InstructionVariables", "LayerCall", "LayerSignature", "Level", "Lowering", "ModeSelector", "OutputCrop", "Pairs",
-    "PerAxisPairs", "PlainName", "PoolingCompositions", "Program", "ReshapedName", "StackedCells", "Step", "Surface",
-    "UnfoldedCells", "UnknownModule", "UnreadableLayer", "Unsupported", "UnsupportedStep", "array_pads", "as_lines",
-    "axis_letters", "backend_on_device", "batch_and_channel_entries", "call", "channels_last_fields", "choice_argument",
-    "count_argument", "count_include_pad_argument", "crop", "crop_from_padding", "crops", "dilation_argument",
-    "divide_by_ones", "divisors", "ends_from_last_axis", "exceeds_extent", "flag_argument", "flat_pad_list",
-    "flat_pads", "function_lines", "groups_argument", "in_wider_dtype", "indexed_pad", "instruction_limit",
-    "is_floating", "is_framework_same", "is_whole_number", "kernel_reach", "limit_axes", "limit_instructions_source",
-    "load_declarations", "modes_argument", "named_padding_argument", "nonzero_argument", "number", "number_argument",
-    "one_per_axis", "operator_with_indices", "optional_array_argument", "output_crops", "output_slice",
-    "padded_indices_text", "padding_argument", "padding_by_name", "padding_from_crop", "pairs_for_all_axes", "pairs_of",
-    "parse_layer_call", "per_axis", "pooling_stride_argument", "quoted", "read_pairs", "rejected_by_extent",
-    "rounding_argument", "single_group", "sizes_argument", "slices", "spatial_axes", "spatial_entries", "split_surplus",
-    "stride_argument", "surplus_over_size", "text_unless_default", "too_many_axes", "tuple_of", "uncropped_group",
-    "unpooled_size", "unsupported_lowering", "unsupported_operators", "used_features", "uses_framework_defaults",
-    "with_dilated_kernel", "without_label",
+    "InputSizes", "InstructionVariables", "LayerCall", "LayerSignature", "Level", "Lowering", "ModeSelector",
+    "OutputCrop", "Pairs", "PerAxisPairs", "PlainName", "PoolingCompositions", "Program", "ReshapedName", "Sizes",
+    "StackedCells", "Step", "Surface", "UnfoldedCells", "UnknownModule", "UnreadableLayer", "Unsupported",
+    "UnsupportedStep", "array_pads", "as_lines", "axis_letters", "backend_on_device", "backend_with_threads",
+    "batch_and_channel_entries", "call", "calls_with_other_sizes", "channels_last_fields", "choice_argument",
+    "count_argument", "count_include_pad_argument", "crop", "crop_from_padding", "crops", "derivative_surface",
+    "dilation_argument", "divide_by_ones", "divisors", "ends_from_last_axis", "exceeds_extent", "flag_argument",
+    "flat_pad_list", "flat_pads", "function_lines", "groups_argument", "in_wider_dtype", "indexed_pad",
+    "instruction_limit", "is_floating", "is_framework_same", "is_whole_number", "kernel_reach", "limit_axes",
+    "limit_instructions_source", "load_declarations", "mapped_surface", "modes_argument", "named_padding_argument",
+    "nonzero_argument", "number", "number_argument", "one_per_axis", "operator_with_indices", "optional_array_argument",
+    "output_crops", "output_slice", "padded_indices_text", "padding_argument", "padding_by_name", "padding_from_crop",
+    "pairs_for_all_axes", "pairs_of", "parse_layer_call", "per_axis", "pooling_stride_argument", "quoted", "read_pairs",
+    "rejected_by_extent", "rounding_argument", "single_group", "sizes_argument", "slices", "spatial_axes",
+    "spatial_entries", "split_surplus", "stride_argument", "surplus_over_size", "text_unless_default", "too_many_axes",
+    "tuple_of", "uncropped_group", "unpooled_size", "unsupported_lowering", "unsupported_operators", "used_features",
+    "uses_framework_defaults", "with_dilated_kernel", "without_label",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Configure a backend for a device other than the CPU."""
+"""Configure a backend for a device other than the CPU, and for several threads."""
 
 from __future__ import annotations
 
@@ -26,6 +26,19 @@ def backend_on_device(backend: Backend, device: Device) -> Backend:
         reset=backend.reset + support.reset,
         surfaces=tuple(_surface_on_device(surface, support, device) for surface in backend.surfaces),
     )
+
+
+def backend_with_threads(backend: Backend, count: int) -> Backend:
+    """Return the backend whose programs run with a number of threads, by the framework's own settings.
+
+    A backend without such settings has one thread.
+    """
+    if count == 1 or not backend.thread_settings:
+        return backend
+    threads, setup = backend.threads, backend.setup
+    for single, several in backend.thread_settings.items():
+        threads, setup = (text.replace(single, several.format(count)) for text in (threads, setup))
+    return replace(backend, threads=threads, setup=setup, thread_count=count)
 
 
 def _surface_on_device(surface: Surface, support: DeviceSupport, device: Device) -> Surface:

@@ -7,6 +7,7 @@ SETUP      source text that runs once per worker: imports, array mode; programs 
 RESET      source text that runs after each case: default dtypes, seeds
 SURFACES   the surfaces, see Surface
 THREADS    optional: source text that runs first, for example to set one thread; programs do not need it
+THREAD_SETTINGS  optional: the settings of one thread in THREADS and SETUP, and for each its text for `{}` threads
 INSTRUCTION_VARIABLES  optional: environment variables that limit the framework's instructions, see InstructionVariables
 DEVICES    optional: for each device other than the CPU a DeviceSupport
 
@@ -25,6 +26,7 @@ from pathlib import Path
 
 from conformance.adapters.api.declarations import Declaration
 from conformance.adapters.api.devices import NATIVE, ON_CPU, Device, InstructionVariables
+from conformance.adapters.api.dynamic import Sizes
 from conformance.cases.case import Case
 from conformance.cases.operators import GRADIENT_SUFFIX
 from conformance.cases.steps import Step
@@ -112,12 +114,16 @@ class Surface:
     ones_expression: an array of ones in the layout of `x`. Averages at the border count cells with it.
     takes_flat_pads: whether its padding accepts one flat list of pads.
     validates: whether its calls check their arguments. If not, cases that must be rejected are not run.
+    answers_conventions: whether it runs the cases of conventions.
     max_level: the highest level that the surface runs.
     slow_tag: for a slow surface, the tag of cases that it always runs. Other cases run one level below the requested
         level.
+    only_tagged: whether it runs only cases with its slow tag, unless a run includes all cases of slow surfaces.
     missing_requirement: returns why this machine cannot run the surface (for example, no compiler), or None. Called
         once before a run.
     wrap_program: puts the lines of a program into one unit, if the surface needs it.
+    with_sizes: for a surface that compiles a program for inputs of several sizes: returns the surface for a case. Its
+        programs call the compiled function with arrays of the other sizes first.
     select_mode: selects the mode of the process for a case, if the framework has one that depends on dtypes.
     write_gradient: differentiates the lines of a program, before wrapping; None if the framework cannot.
     gradient_to_numpy: for kernel and bias, how their gradients are converted, if not with `to_numpy`.
@@ -140,10 +146,13 @@ class Surface:
     ones_expression: str = ""
     takes_flat_pads: bool = False
     validates: bool = True
+    answers_conventions: bool = True
     max_level: Level = Level.EXHAUSTIVE
     slow_tag: str = ""
+    only_tagged: bool = False
     missing_requirement: Callable[[], str | None] | None = None
     wrap_program: ProgramWrapper | None = None
+    with_sizes: Callable[[Surface, Sizes], Surface] | None = None
     select_mode: ModeSelector | None = None
     write_gradient: GradientWriter | None = None
     gradient_to_numpy: Mapping[str, str] = field(default_factory=dict)
@@ -190,7 +199,8 @@ class Surface:
             requested = levels.index(Level(requested_level))
             # By default, a slow surface runs one level less than the others, to limit its share of the run time.
             highest = requested if slow else min(highest, requested - 1)
-        return levels.index(Level(level)) <= highest or self.slow_tag in tags
+        in_level = levels.index(Level(level)) <= highest and (slow or not self.only_tagged)
+        return in_level or self.slow_tag in tags
 
     def supports_anywhere(self, dtype: str) -> bool:
         """Whether the surface supports a dtype for at least one operator."""
@@ -230,6 +240,7 @@ class AdapterVariant:
     threads: str = ""
     instruction_variables: InstructionVariables = field(default_factory=dict)
     devices: DeviceSupportByName = field(default_factory=dict)
+    thread_settings: Mapping[str, str] = field(default_factory=dict)
 
 
 LABEL_SEPARATOR = "@"
@@ -253,6 +264,7 @@ class Backend:
     probe: see DeviceSupport.
     mode: statements at the end of `setup` and `reset` that set the mode of the process, see Program.
     trusted: whether the adapter is one of the suite. Fewer checks follow its programs, see worker_state.ProcessState.
+    thread_settings: the settings of one thread, and their texts for `{}` threads. thread_count: that of the run.
     """
 
     name: str
@@ -269,6 +281,8 @@ class Backend:
     probe: str = ""
     mode: str = ""
     trusted: bool = False
+    thread_settings: Mapping[str, str] = field(default_factory=dict)
+    thread_count: int = 1
 
     @property
     def has_modes(self) -> bool:

@@ -23,13 +23,16 @@ from conformance.adapters.api import (
     Bfloat16Conversion,
     Code,
     DeviceSupport,
+    Level,
     Lowering,
     Step,
     Surface,
     Unsupported,
     channels_last_fields,
     d2l,
+    derivative_surface,
     limit_axes,
+    mapped_surface,
     number,
     pairs_for_all_axes,
     pairs_of,
@@ -39,7 +42,7 @@ from conformance.adapters.api import (
 from conformance.adapters.jax.convolution import biased_conv, composed_transpose, lax_conv, lax_transpose
 from conformance.adapters.jax.flax import Linen, Nnx
 from conformance.adapters.jax.pooling import LayoutPooling
-from conformance.adapters.jax.windows import JIT, Layout, inline_jit_lines, jit_lines, jitted
+from conformance.adapters.jax.windows import JIT, Layout, exported_surface, inline_jit_lines, jit_lines, jitted
 from conformance.cases.case import Case
 from conformance.cases.operators import PadMode
 
@@ -56,12 +59,18 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", folder)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
 """
+THREAD_SETTINGS = {
+    "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1": (
+        "--xla_cpu_multi_thread_eigen=true intra_op_parallelism_threads={}"
+    )
+}
 INSTRUCTION_VARIABLES = {"XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}
 SETUP = """\
 import jax
 import numpy as np
 from flax import linen as nn
 from flax import nnx
+from jax import export
 from jax import lax
 from jax import numpy as jnp
 """
@@ -88,6 +97,15 @@ DEVICES = {"cuda": CUDA_SUPPORT}
 def x64_mode(case: Case) -> str:
     """Return the statement that enables 64-bit mode if the case has an array of 64-bit numbers, else ""."""
     return X64_MODE if case.array_dtypes & X64_DTYPES else ""
+
+
+def _double_vjp_lines(function: str) -> Sequence[str]:
+    """Return lines that differentiate the gradient of a function of x with respect to the incoming gradient."""
+    return (
+        f"y, pull = jax.vjp({function}, x)",
+        "_, second = jax.vjp(lambda grad: pull(grad)[0], jnp.zeros_like(y))",
+        "(x,) = second(x)",
+    )
 
 
 def _lax_pad(step: Step) -> Code:
@@ -128,6 +146,13 @@ def jit_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) ->
         f"{INDENT}return pull(grad)[{list(names).index(input_name)}]",
         f"x = gradient(grad, {inputs})",
     )
+
+
+def _exported_pad(step: Step) -> Code:
+    """Return the padding, unless it repeats x: for symbolic extents the number of repetitions is no number."""
+    if step.parameters["mode"] == PadMode.WRAP:
+        return Unsupported('for symbolic extents, jnp.pad cannot wrap: "Symbolic dimension comparison is inconclusive"')
+    return CHANNELS_FIRST_POOLING.layout.jnp_pad(step)
 
 
 def _fallbacks(pooling: LayoutPooling) -> Mapping[str, Lowering]:
@@ -233,7 +258,23 @@ SURFACES = (
     LAX_SURFACE,
     # The same lowerings: whether a whole program is compiled must not change an answer.
     replace(LAX_SURFACE, name="jax.jit", wrap_program=_compile_with_jit),
+    replace(
+        LAX_SURFACE,
+        name="jax.export",
+        # The draws have the shape of the output, which is no symbol.
+        fallbacks={
+            **{name: one for name, one in LAX_SURFACE.fallbacks.items() if name != "stochastic_pool"},
+            "pad": _exported_pad,
+        },
+        with_sizes=exported_surface,
+        write_gradient=None,
+        max_level=Level.SMOKE,
+        slow_tag="dynamic",
+    ),
     _flax_surface(Linen("linen", "nn")),
     _flax_surface(Nnx("nnx", "nnx")),
     d2l.book_surface("jax.book", _d2l_pool, select_mode=x64_mode, **CHANNELS_LAST_FIELDS),
+    derivative_surface(LAX_SURFACE, "jax.jvp", lambda function: (f"_, x = jax.jvp({function}, (x,), (x,))",)),
+    derivative_surface(LAX_SURFACE, "jax.double_vjp", _double_vjp_lines),
+    mapped_surface(LAX_SURFACE, "jax.vmap", "jax.vmap"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,13 @@ from conformance.adapters.api import (
     Code,
     Lowering,
     PerAxisPairs,
+    Sizes,
     Step,
+    Surface,
     Unsupported,
     as_lines,
     call,
+    calls_with_other_sizes,
     crops,
     divide_by_ones,
     is_floating,
@@ -64,6 +67,32 @@ def jit_lines(*lines: str, names: Sequence[str] = ("x",), called: str = "pool") 
     inputs = ", ".join(names)
     body = (*(INDENT + line for line in lines if line), f"{INDENT}return x")
     return (JIT, f"def {called}({inputs}):", *body, f"x = {called}({inputs})")
+
+
+def exported_surface(surface: Surface, sizes: Sizes) -> Surface:
+    """Return the surface with functions that are exported for symbolic extents, and called with other sizes first."""
+    dimensions = [
+        "n" if axis == 0 else f"d{axis}" if extent is None else str(extent)
+        for axis, extent in enumerate(sizes["x"].dimensions())
+    ]
+
+    # Without the constraints, a comparison such as whether a pad is less than the extent would have no answer.
+    least = [f"{name} >= {extent}" for name, extent in zip(dimensions, sizes["x"].shape, strict=True) if name[0] == "d"]
+
+    def export_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+        *definition, _ = jit_lines(*inline_jit_lines(lines), names=names, called="forward")
+        specs = ", ".join(
+            f"jax.ShapeDtypeStruct({'symbols' if name == 'x' else f'{name}.shape'}, {name}.dtype)" for name in names
+        )
+        return (
+            *definition,
+            f'symbols = export.symbolic_shape("{", ".join(dimensions)}", constraints={least})',
+            f"exported = export.export(forward)({specs})",
+            *calls_with_other_sizes({"x": sizes["x"]}, names, "exported.call({})", "jnp.ones({shape}, {name}.dtype)"),
+            f"x = exported.call({', '.join(names)})",
+        )
+
+    return replace(surface, wrap_program=export_lines)
 
 
 def jitted(lowering: Lowering, *more_inputs: str) -> Lowering:

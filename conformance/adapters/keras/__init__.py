@@ -213,6 +213,7 @@ VARIANTS = {
         engine.threads,
         engine.instruction_variables,
         engine.devices,
+        engine.thread_settings,
     )
     for engine in ENGINES
 }

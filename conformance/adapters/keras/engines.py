@@ -51,7 +51,8 @@ class Engine:
     packages: modules whose versions are recorded, in addition to Keras and NumPy.
     write_gradient, write_layer_gradient: how gradients are written; the second one also for the weights of a layer.
     padding_modes: the engine's names of the padding modes other than constant.
-    threads, instruction_variables, setup, select_mode, reset, devices: the engine's part of the adapter interface.
+    threads, thread_settings, instruction_variables, setup, select_mode, reset, devices: the engine's part of the
+        adapter interface.
     dtypes, convolution_dtypes: dtypes that Keras passes to the engine, and those that it convolves.
     bfloat16_expression: converts 16-bit words, `{}`, to bfloat16.
     pooling_limit, convolution_limit, transposed_limit: limits of the kernels.
@@ -71,6 +72,7 @@ class Engine:
     write_layer_gradient: GradientWriter
     padding_modes: Mapping[str, str]
     threads: str
+    thread_settings: Mapping[str, str]
     instruction_variables: InstructionVariables
     setup: str
     select_mode: ModeSelector | None = None
@@ -150,6 +152,7 @@ TORCH_ENGINE = Engine(
     # PyTorch calls the mode wrap "circular". It rejects Keras' name edge, and Keras computes symmetric as edge.
     {"reflect": "reflect", "symmetric": "symmetric", "wrap": "circular"},
     threads="import torch\n\ntorch.set_num_threads(1)\n",
+    thread_settings=torch.THREAD_SETTINGS,
     instruction_variables=torch.INSTRUCTION_VARIABLES,
     setup="import torch\n",
     # Keras moves tensors to the device and results back to the CPU, so the programs need no change.
@@ -182,6 +185,7 @@ JAX_ENGINE = Engine(
     _jax_layer_gradient,
     {mode: mode for mode in ("edge", "reflect", "symmetric", "wrap")},
     threads=jax.THREADS,
+    thread_settings=jax.THREAD_SETTINGS,
     instruction_variables=jax.INSTRUCTION_VARIABLES,
     setup="import jax\n",
     select_mode=jax.x64_mode,
@@ -228,6 +232,7 @@ TENSORFLOW_ENGINE = Engine(
     tensorflow.layer_tape_gradient,
     {mode: mode for mode in ("reflect", "symmetric")},
     threads=tensorflow.THREADS,
+    thread_settings=tensorflow.THREAD_SETTINGS,
     instruction_variables=tensorflow.INSTRUCTION_VARIABLES,
     setup="import tensorflow as tf\n",
     reset=tensorflow.SEED_SETUP,

@@ -43,6 +43,7 @@ import os
 
 os.environ["OMP_NUM_THREADS"] = "1"
 """
+THREAD_SETTINGS = {'os.environ["OMP_NUM_THREADS"] = "1"': 'os.environ["OMP_NUM_THREADS"] = "{}"'}
 # MXNet 1.9.1 contains oneDNN under its former name, DNNL.
 INSTRUCTION_VARIABLES = {"DNNL_MAX_CPU_ISA": "AVX2"}
 SETUP = """\

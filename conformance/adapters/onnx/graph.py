@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from conformance.adapters.api import INDENT
+from conformance.adapters.api import INDENT, Sizes
 
 # An opset that ONNX Runtime supports from 1.31 on, so that both runtimes run the same model.
 OPSET_VERSION = 26
@@ -105,8 +105,11 @@ def _list_lines(name: str, items: Sequence[str]) -> list[str]:
     )
 
 
-def model_lines(lines: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return lines that assign `model`, the graph of the given lines, and `inputs`, its inputs by name."""
+def model_lines(lines: Sequence[str], names: Sequence[str], sizes: Sizes | None = None) -> list[str]:
+    """Return lines that assign `model`, the graph of the given lines, and `inputs`, its inputs by name.
+
+    sizes: inputs whose extents are symbols in the model.
+    """
     # A graph cannot return an input, so an empty program is the identity.
     graph = GraphBuilder(lines or ["x = Identity(x)"], names)
     constants = [f'numpy_helper.from_array({name}, "{name}")' for name in graph.constants]
@@ -116,12 +119,22 @@ def model_lines(lines: Sequence[str], names: Sequence[str]) -> list[str]:
         *_list_lines("nodes", graph.nodes),
         *(_list_lines("constants", constants) if constants else []),
         f"inputs = {{{', '.join(inputs)}}}",
-        *INPUT_TYPE_LINES,
+        *(_symbolic_type_lines(sizes) if sizes else INPUT_TYPE_LINES),
         # An output without type and shape: the runtime infers them, and the test sees what it inferred.
         f'outputs = [helper.make_empty_tensor_value_info("{OUTPUT_NAME}")]',
         f'graph = helper.make_graph(nodes, "graph", types, outputs{", constants" * bool(constants)})',
         f'model = helper.make_model_gen_version(graph, opset_imports=[helper.make_opsetid("", {OPSET_VERSION})])',
     ]
+
+
+def _symbolic_type_lines(sizes: Sizes) -> list[str]:
+    """Return the lines of INPUT_TYPE_LINES with a name for each extent that varies."""
+    shapes = {
+        name: [f"{name}{axis}" if extent is None else extent for axis, extent in enumerate(one.dimensions())]
+        for name, one in sizes.items()
+    }
+    *first, call, loop, last = INPUT_TYPE_LINES
+    return [f"shapes = {shapes}", *first, call.replace("array.shape", "shapes.get(name, array.shape)"), loop, last]
 
 
 INPUT_TYPE_LINES = (

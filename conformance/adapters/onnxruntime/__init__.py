@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from conformance.adapters.api import ALL_DTYPES, DeviceSupport, Step, Surface, Unsupported, too_many_axes
+from conformance.adapters.api import ALL_DTYPES, DeviceSupport, Level, Sizes, Step, Surface, Unsupported, too_many_axes
 from conformance.adapters.onnx import nodes, windows
 from conformance.adapters.onnx.dtypes import (
     ANY_CALL,
@@ -35,6 +35,7 @@ options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = 1
 """
 RESET = ""
+THREAD_SETTINGS = {"options.intra_op_num_threads = 1": "options.intra_op_num_threads = {}"}
 # Of the types that the schemas allow, those for which the CPU provider has kernels.
 KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, frozenset({"float16", "float32"})),
@@ -78,6 +79,21 @@ def _no_kernel(node_type: str, dtype: str) -> Unsupported:
 def session_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     """Return lines that build the model and run it in a session."""
     return _session_text(lines, names, '["CPUExecutionProvider"]')
+
+
+def dynamic_surface(surface: Surface, sizes: Sizes) -> Surface:
+    """Return the surface with models whose inputs have symbolic extents, run with other sizes first."""
+
+    def dynamic_session(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+        arrays = [f'"{name}": np.ones({{}}, {name}.dtype)' for name in sizes]
+        calls = [
+            f"session.run(None, {{**inputs, {', '.join(map(str.format, arrays, map(str, shapes)))}}})"
+            for shapes in zip(*(one.others for one in sizes.values()), strict=True)
+        ]
+        *_, session, run = session_lines(lines, names)
+        return (*model_lines(lines, names, sizes), session, *calls, run)
+
+    return replace(surface, wrap_program=dynamic_session)
 
 
 def _session_text(lines: Sequence[str], names: Sequence[str], providers: str) -> Sequence[str]:
@@ -125,7 +141,7 @@ UNSUPPORTED_DTYPES = {
     **{operator: {"uint64": _no_kernel(node, "uint64")} for operator, node in INT64_REDUCTIONS.items()},
     "adaptive_avg_pool": {"float64": _no_kernel("AveragePool", "float64")},
 }
-SURFACES = (
+SURFACES: tuple[Surface, ...] = (
     Surface(
         "onnxruntime",
         limited_lowerings(node_limit),
@@ -135,5 +151,10 @@ SURFACES = (
         unsupported_dtypes=UNSUPPORTED_DTYPES,
         takes_flat_pads=True,
         wrap_program=session_lines,
+    ),
+)
+SURFACES += (
+    replace(
+        SURFACES[0], name="onnxruntime.dynamic", with_sizes=dynamic_surface, max_level=Level.SMOKE, slow_tag="dynamic"
     ),
 )

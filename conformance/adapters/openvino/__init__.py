@@ -11,23 +11,30 @@ Differences from a direct translation:
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from conformance.adapters.api import (
     SELECTION_OPERATORS,
     Bfloat16Conversion,
+    Level,
+    Lowering,
+    Sizes,
     Step,
     Surface,
     Unsupported,
+    is_framework_same,
     limit_axes,
     spatial_axes,
     unsupported_operators,
 )
 from conformance.adapters.openvino import convolution as weights, padding, pooling, windows
-from conformance.cases.operators import WEIGHT_INPUTS
+from conformance.cases.operators import WEIGHT_INPUTS, PadMode
 
 PACKAGES = ("openvino", "numpy")
 THREADS = ""
+THREAD_SETTINGS = {'"INFERENCE_NUM_THREADS": 1': '"INFERENCE_NUM_THREADS": {}'}
 # Not AVX2, as in other adapters: limited to AVX2 on a processor with AVX-512, OpenVINO selects other kernels than on a
 # processor with AVX2 only.
 INSTRUCTION_VARIABLES = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}
@@ -54,6 +61,50 @@ def _build_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
         nodes_text = "[ops.parameter(each.shape, each.element_type) for each in data]"
         parameters = [f"data = [{nodes}]", f"{nodes} = parameters = {nodes_text}"]
     return (*constants, *parameters, *lines, 'x = core.compile_model(ov.Model([x], parameters), "CPU")(data)[0]')
+
+
+UNCHECKED_SIZE = Unsupported(
+    "for inputs of any size nothing checks that the array has enough cells: the plugin reads past its end"
+)
+MIRROR_MARGINS: Mapping[str, int] = {PadMode.REFLECT: 1, PadMode.SYMMETRIC: 0}
+"""By mode, the extent minus the largest pad."""
+
+
+def _exceeds_input(step: Step) -> bool:
+    """Whether the input is empty, or smaller than a window or than the cells that its padding mirrors."""
+    if 0 in step.shape or is_framework_same(step) or not (step.window or step.operator == "pad"):
+        return 0 in step.shape
+    axes = zip(step.shape[2:], step.padding, strict=True)
+    if step.operator == "pad":
+        margin = MIRROR_MARGINS.get(step.parameters["mode"])
+        return margin is not None and any(max(pair) > size - margin for size, pair in axes)
+    padded = [size + sum(pair) for size, pair in axes]
+    reach = [distance * (cells - 1) + 1 for cells, distance in zip(step.window, step.dilation, strict=True)]
+    return step.operator != "conv_transpose" and any(map(operator.gt, reach, padded))
+
+
+def _within_input(lowering: Lowering) -> Lowering:
+    return lambda step: UNCHECKED_SIZE if _exceeds_input(step) else lowering(step)
+
+
+def _dynamic_surface(surface: Surface, sizes: Sizes) -> Surface:
+    """Return the surface with models whose input x has no fixed extents, run with other sizes first."""
+    shape = [-1 if extent is None else extent for extent in sizes["x"].dimensions()]
+    calls = [f"compiled(ov.Tensor(data.element_type, ov.Shape({list(other)})))" for other in sizes["x"].others]
+
+    def build_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+        constants = [f"{name} = ops.constant({name})" for name in names if name in WEIGHT_INPUTS]
+        return (
+            *constants,
+            f"data, x = x, ops.parameter({shape}, x.element_type)",
+            "parameters = [x]",
+            *lines,
+            'compiled = core.compile_model(ov.Model([x], parameters), "CPU")',
+            *calls,
+            "x = compiled(data)[0]",
+        )
+
+    return replace(surface, wrap_program=build_model)
 
 
 # Operators that the opset lacks. A dtype that no operator supports still gets its own reason.
@@ -107,7 +158,7 @@ UNSUPPORTED_DTYPES: Mapping[str, Mapping[str, Unsupported]] = {
     "avg_pool": {"bool": Unsupported("bool has no averages")},
 }
 
-SURFACES = (
+SURFACES: tuple[Surface, ...] = (
     Surface(
         "openvino.opset",
         {
@@ -158,5 +209,17 @@ SURFACES = (
             'x.view(np.uint16).view([("bfloat16", np.uint16)])',
         ),
         wrap_program=_build_model,
+    ),
+)
+SURFACES += (
+    replace(
+        SURFACES[0],
+        name="openvino.dynamic",
+        lowerings={name: _within_input(lowering) for name, lowering in SURFACES[0].lowerings.items()},
+        with_sizes=_dynamic_surface,
+        # Without extents, a model with a negative stride or an empty output is compiled and run.
+        validates=False,
+        max_level=Level.SMOKE,
+        slow_tag="dynamic",
     ),
 )

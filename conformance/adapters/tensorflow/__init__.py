@@ -87,6 +87,10 @@ if os.path.isdir(folder) and len(os.listdir(folder)) > 4000:
 kept = f"--tf_xla_persistent_cache_directory={folder} --tf_xla_persistent_cache_device_types=XLA_CPU_JIT,CPU"
 os.environ.setdefault("TF_XLA_FLAGS", kept)
 """
+THREAD_SETTINGS = {
+    f"{function}(1)": f"{function}({{}})"
+    for function in ("set_intra_op_parallelism_threads", "set_inter_op_parallelism_threads")
+}
 # By default, TensorFlow uses oneDNN only on processors with more than AVX2. On a processor with AVX-512 it passes
 # bfloat16 to oneDNN, and oneDNN rejects bfloat16 if its instruction set is limited to AVX2. The same is true of float16
 # on a processor with AVX512-FP16. The limits are therefore AVX512_CORE and AVX512_CORE_FP16.
@@ -232,6 +236,15 @@ SURFACES = (
         # Compiling each program takes long.
         max_level=Level.SMOKE,
         slow_tag="compiled",
+    ),
+    _make_surface(
+        "tf.function.dynamic",
+        TF_NN_LOWERINGS,
+        fallbacks={**FALLBACKS, **CONVOLUTION_FALLBACKS},
+        with_sizes=compiled.dynamic_surface,
+        write_gradient=tape_gradient,
+        max_level=Level.SMOKE,
+        slow_tag="dynamic",
     ),
     _make_surface(
         "tf.nn.nchw",

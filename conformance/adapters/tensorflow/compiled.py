@@ -1,11 +1,21 @@
-"""`tf.nn` inside a `tf.function` that XLA compiles: wrapping of programs, and calls that XLA does not support."""
+"""`tf.nn` inside a `tf.function`: compiled by XLA, and as a graph for inputs of any size."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conformance.adapters.api import Code, GradientWriter, Step, Unsupported, function_lines, too_many_axes
+from conformance.adapters.api import (
+    Code,
+    GradientWriter,
+    Sizes,
+    Step,
+    Surface,
+    Unsupported,
+    calls_with_other_sizes,
+    function_lines,
+    too_many_axes,
+)
 from conformance.adapters.tensorflow import composed, pooling
 from conformance.adapters.tensorflow.dtypes import padding_name
 
@@ -23,6 +33,28 @@ def compile_with_xla(lines: Sequence[str], names: Sequence[str]) -> Sequence[str
 def compile_gradient_with_xla(write_gradient: GradientWriter) -> GradientWriter:
     """Return a gradient writer whose lines are one function that XLA compiles."""
     return lambda lines, names, input_name: compile_with_xla(write_gradient(lines, names, input_name), ["grad", *names])
+
+
+def dynamic_surface(surface: Surface, sizes: Sizes) -> Surface:
+    """Return the surface with graphs whose inputs have no fixed extents, run with other sizes first."""
+    sizes = {name: one.channels_last() if name in {"x", "grad", "draws"} else one for name, one in sizes.items()}
+
+    def build_graph(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+        used = {name: one for name, one in sizes.items() if name in names}
+        specs = ", ".join(
+            f"tf.TensorSpec({list(used[name].dimensions()) if name in used else f'{name}.shape'}, {name}.dtype)"
+            for name in names
+        )
+        *definition, call = function_lines(f"@tf.function(input_signature=[{specs}])", "graph", lines, names)
+        return (*definition, *calls_with_other_sizes(used, names, "graph({})", "tf.ones({shape}, {name}.dtype)"), call)
+
+    write_gradient = surface.write_gradient
+
+    def gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
+        assert write_gradient  # noqa: S101 - the surface has one
+        return build_graph(write_gradient(lines, names, input_name), ["grad", *names])
+
+    return replace(surface, wrap_program=build_graph, write_gradient=gradient)
 
 
 def max_pool(step: Step) -> Code:

@@ -52,6 +52,7 @@ if find_spec("ziglang"):
 if not shutil.which(os.environ.get("CC", "clang")):
     raise ImportError("tinygrad needs clang to compile for the CPU, and there is none: install clang or ziglang")
 """
+THREAD_SETTINGS = {'os.environ["NUM_CPU_THREADS"] = "1"': 'os.environ["NUM_CPU_THREADS"] = "{}"'}
 SETUP = """\
 import numpy as np
 from tinygrad import Tensor, dtypes

@@ -26,8 +26,10 @@ from conformance.adapters.api import (
     Step,
     Surface,
     d2l,
+    derivative_surface,
     indexed_pad,
     limit_axes,
+    mapped_surface,
     tuple_of,
 )
 from conformance.adapters.torch import (
@@ -61,6 +63,7 @@ cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(cache, "nn-conformance", "inductor"))
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 """
+THREAD_SETTINGS = {"torch.set_num_threads(1)": "torch.set_num_threads({})"}
 # ATen, oneDNN and MKL each select kernels by processor features, so each has a variable of its own.
 INSTRUCTION_VARIABLES = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 SETUP = """\
@@ -237,7 +240,7 @@ FUNCTIONAL_LOWERINGS = _lowerings(
 FUNCTIONAL_FALLBACKS = _fallbacks(functional_call, weights.functional_transpose, padding.functional_pad)
 # These fallbacks consist of slices and indexing, for which a memory format selects no other kernel.
 SLICED_FALLBACKS = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad"}
-SURFACES = (
+SURFACES: tuple[Surface, ...] = (
     _make_surface(
         "torch.nn",
         _lowerings(layer_call, weights.layer_conv, weights.layer_transpose, padding.layer_pad, "nn.ReLU()(x)"),
@@ -278,6 +281,20 @@ SURFACES = (
         max_level=Level.SMOKE,
         slow_tag="compiled",
     ),
+    _make_surface(
+        "torch.compile.dynamic",
+        FUNCTIONAL_LOWERINGS,
+        fallbacks=FUNCTIONAL_FALLBACKS,
+        dtypes=DTYPES,
+        unsupported_dtypes=UNSUPPORTED_DTYPES,
+        write_gradient=compiling.compiled_gradient,
+        with_sizes=compiling.dynamic_surface,
+        missing_requirement=compiling.missing_compiler,
+        max_level=Level.SMOKE,
+        # A program with symbolic extents takes several times as long to compile as one with numbers.
+        slow_tag="dynamic_compiled",
+        only_tagged=True,
+    ),
     d2l.book_surface(
         "torch.book",
         _d2l_pool,
@@ -285,4 +302,12 @@ SURFACES = (
         dtypes={"": FLOATING, "max_pool": FLOATING_AND_SIGNED},
         unsupported_dtypes={"avg_pool": no_kernel("the mean of a tensor", except_dtypes=FLOATING)},
     ),
+)
+FUNCTIONAL_SURFACE = SURFACES[1]
+SURFACES += (
+    derivative_surface(
+        FUNCTIONAL_SURFACE, "torch.func.jvp", lambda function: (f"_, x = torch.func.jvp({function}, (x,), (x,))",)
+    ),
+    derivative_surface(FUNCTIONAL_SURFACE, "torch.double_backward", compiling.double_backward_lines),
+    mapped_surface(FUNCTIONAL_SURFACE, "torch.func.vmap", "torch.func.vmap"),
 )

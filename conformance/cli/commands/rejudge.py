@@ -8,7 +8,7 @@ import click
 
 from conformance import IncompleteRun
 from conformance.adapters import registry
-from conformance.adapters.api import NATIVE, Device
+from conformance.adapters.api import NATIVE, Device, backend_with_threads
 from conformance.catalogue import loading
 from conformance.cli.options import CACHE_OPTION, CASES_OPTION, DEFAULT_OUTPUT_FOLDER
 from conformance.execution import rejudge
@@ -59,6 +59,7 @@ def _rejudge_one(path: Path, paths: tuple[Path, ...], *, cache: bool) -> bool:
     # The programs depend on the instruction set and the device of the original run.
     device = Device(environment.device, environment.precision)
     backend = registry.get_backend(header.backend, environment.instructions or NATIVE, device)
+    backend = backend_with_threads(backend, environment.threads)
     cases = loading.load_catalogue(paths, level=header.level)
     check_declarations(backend, cases.cases, whole_catalogue=not paths)
     with expectation_source(use_caches=cache) as expected:

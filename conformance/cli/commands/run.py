@@ -9,6 +9,7 @@ import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -87,6 +88,15 @@ from reports.results.vocabulary import Level
     help="Number of parallel processes per backend. [default: depends on the number of cases and of cores]",
 )
 @INSTRUCTIONS_OPTION
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Number of threads of a framework, set by its own setting. The backends numpy and onnx have one thread. With "
+    "--repeat, a case whose bits depend on the order of the threads is flaky.",
+)
 @DEVICE_OPTION
 @PRECISION_OPTION
 @click.option(
@@ -121,6 +131,7 @@ def run(  # noqa: PLR0917 - click passes the options by name
     repeat: int,
     jobs: int | None,
     instructions: str,
+    threads: int,
     device: str,
     precision: str,
     slow: bool,
@@ -144,7 +155,10 @@ def run(  # noqa: PLR0917 - click passes the options by name
 
     Example: conformance run --backend numpy --operator max_pool
     """
-    targets = run_targets(backends, surfaces, instructions, Device(device, precision))
+    targets = [
+        replace(target, threads=threads)
+        for target in run_targets(backends, surfaces, instructions, Device(device, precision))
+    ]
     selection = Selection(level, surfaces, operators, globs, slow, shard)
     _check_option_combination(scheduler, shards, shard)
     limits = Limits(timeout, start_timeout, None if memory is None else round(memory * 1e9))

@@ -101,7 +101,7 @@ def test_output_size_of_another_rank_hides_nothing_else(tmp_path):
 
 def test_pads_that_are_missing_hide_nothing_else(tmp_path):
     assert faults(tmp_path, f"{X}, window: 2, then: [{{operator: pad}}]", operator="pad") == [
-        "key 'then.0': pad cannot follow: only pooling can",
+        "key 'then.0': pad needs the key 'pads'",
         "key 'window': pad has no such parameter; known parameters: mode, pads, value",
         "pad needs the key 'pads'",
     ]

@@ -29,6 +29,10 @@ def test_following_operators_and_inputs_are_in_the_digest():
     x = ArraySpec("arange", (1, 1, 3), "float32", {"start": 1})
     text = json.loads(Case("pad/a", "pad", {"x": x}, {}, then=then).canonical_text())
     assert text[6] == [["Following", {"operator": "max_pool", "parameters": {"window": 2}}]]
+    kernel = ArraySpec("arange", (1, 1, 2), "float32")
+    with_kernel = (FollowingOperator("conv", {}, {"kernel": kernel}),)
+    text_with_kernel = json.loads(Case("pad/a", "pad", {"x": x}, {}, then=with_kernel).canonical_text())
+    assert text_with_kernel[6][0][1]["inputs"]["kernel"][1]["shape"] == [1, 1, 2]
     assert text[2] == {
         "x": ["ArraySpec", {"values": "arange", "shape": [1, 1, 3], "dtype": "float32", "options": {"start": 1}}]
     }

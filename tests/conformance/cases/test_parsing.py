@@ -5,6 +5,7 @@ import pytest
 
 from conformance import CatalogueError
 from conformance.cases.case import Answers, Rejected, Value
+from conformance.cases.compositions import plan_steps
 from conformance.cases.parsing import flatten_nested
 from tests.support.fake_backends import load, one
 
@@ -63,7 +64,7 @@ def test_kernel_gives_the_window_of_a_convolution(tmp_path):
         ("window: 2, via: [conv]", "key 'via': max_pool can be composed from [pad, max_pool] or [conv, relu]"),
         ("window: 2, padding: 1, via: [conv, relu]", "key 'via': the composition needs padding"),
         ("window: 2, rounding: ceil, via: [pad, max_pool]", "key 'via': the composition needs rounding floor"),
-        ("window: 2, then: [{operator: conv}]", "key 'then.0': conv cannot follow"),
+        ("window: 2, then: [{operator: conv}]", "key 'then.0': conv needs the key 'kernel'"),
         ("window: 2, then: [{operator: max_pool}]", "key 'then.0': max_pool needs the key 'window'"),
         ("window: 2, then: [{operator: max_pool, window: 3}]", "key 'then': window 3 exceeds the padded input 2"),
         ("window: 2, then: [{operator: max_pool, window: 1, divisor: 2}]", "key 'then.0.divisor': max_pool has no"),
@@ -174,6 +175,36 @@ def test_case_that_must_be_rejected_keeps_its_faulty_parameters(tmp_path):
 def test_operator_that_follows_has_every_parameter_of_its_own(tmp_path):
     case = one(tmp_path, f"id: a, {X}, window: 2, stride: 1, then: [{{operator: avg_pool, window: 2, divisor: 3}}]")
     assert case.then[0].parameters == {"window": 2, "divisor": 3}
+
+
+def test_convolution_that_follows_has_its_kernel_as_a_constant(tmp_path):
+    kernel = "kernel: {values: integers, shape: [3, 1, 2, 2], seed: 4}"
+    case = one(tmp_path, f"id: a, {X}, window: 1, then: [{{operator: conv, {kernel}, padding: same_upper}}]")
+    step = plan_steps(case)[-1]
+    assert case.then[0].inputs["kernel"].shape == step.kernel == (3, 1, 2, 2)
+    assert np.array_equal(step.constants["kernel"], case.then[0].inputs["kernel"].make())
+    assert step.padding == ((0, 1), (0, 1))
+
+
+def test_padding_that_follows_has_pads_for_every_axis(tmp_path):
+    case = one(tmp_path, f"id: a, {X}, window: 1, then: [{{operator: pad, pads: [[1, 0], [0, -1]], value: 3}}]")
+    before, step = plan_steps(case)
+    assert step.output[2:] == (before.output[2] + 1, before.output[3] - 1)
+
+
+@pytest.mark.parametrize(
+    ("following", "message"),
+    [
+        ("operator: conv", "needs the key 'kernel'"),
+        ("operator: pad", "needs the key 'pads'"),
+        ("operator: max_pool, window: 1, kernel: {values: [[[[1]]]]}", "max_pool has no such parameter"),
+        ("operator: max_pool_with_indices, window: 1", "cannot follow"),
+        ("operator: max_pool_grad, window: 1", "cannot follow"),
+        ("operator: conv, kernel: {values: [[[1]]]}", "window (1,) has 1 entries: expected 2"),
+    ],
+)
+def test_operator_that_cannot_follow_is_an_error_of_its_case(tmp_path, following, message):
+    assert message in refusal(tmp_path, f"id: a, {X}, window: 1, then: [{{{following}}}]")
 
 
 def test_literal_without_shape_has_the_shape_of_its_nesting(tmp_path):

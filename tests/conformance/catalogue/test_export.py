@@ -76,6 +76,16 @@ def test_exported_catalogue_is_as_its_own_schema_says(smoke):
         assert not validator.is_valid({**whole, "cases": cases})
 
 
+def test_kernel_of_a_following_convolution_comes_back(catalogue, tmp_path):
+    (case,) = [case for case in catalogue.cases if case.id == "conv/then-conv"]
+    export.write_export(catalogue, [case], tmp_path / "out")
+    jsonschema.validate(document(tmp_path / "out"), json.loads((tmp_path / "out/schema.json").read_text("utf-8")))
+    (back,) = catalogues.load_catalogue([tmp_path / "out"]).cases
+    assert back.then[0].parameters == case.then[0].parameters
+    assert np.array_equal(back.then[0].inputs["kernel"].make(), case.then[0].inputs["kernel"].make())
+    assert compute_expected(back).digest == compute_expected(case).digest
+
+
 def test_export_has_the_version_of_its_catalogue(catalogue, smoke):
     assert catalogues.load_catalogue([smoke]).version == catalogue.version == catalogues.catalogue_version()
     assert document(smoke)["catalogue"] == {

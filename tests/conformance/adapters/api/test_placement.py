@@ -7,7 +7,7 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.adapters.api import ON_CPU, Declaration, Device, DeviceSupport, backend_on_device
+from conformance.adapters.api import ON_CPU, Declaration, Device, DeviceSupport, backend_on_device, backend_with_threads
 from conformance.adapters.api.devices import CUDA, TF32
 from tests.support.fake_backends import backend, surface
 
@@ -69,3 +69,24 @@ def test_setup_selects_the_device_and_the_precision(name):
         ast.parse(text)
     assert not any(one.tf32 for one in full.surfaces)
     assert all(one.tf32 for one in rough.surfaces)
+
+
+def test_settings_of_one_thread_are_those_of_several():
+    one = replace(BACKEND, threads="one = 1\n", setup="other = 1\n", thread_settings={"one = 1": "many = {}"})
+    made = backend_with_threads(one, 3)
+    assert (made.threads, made.setup, made.thread_count) == ("many = 3\n", "other = 1\n", 3)
+    assert backend_with_threads(one, 1) == one
+
+
+def test_backend_without_settings_has_one_thread():
+    assert backend_with_threads(BACKEND, 2).thread_count == 1
+
+
+@pytest.mark.parametrize("name", registry.backend_names())
+def test_every_setting_of_a_backend_is_part_of_its_texts(name):
+    known = registry.get_backend(name)
+    assert [text for text in known.thread_settings if text not in known.threads + known.setup] == []
+    several = backend_with_threads(known, 2)
+    ast.parse(several.threads)
+    ast.parse(several.setup)
+    assert (several.thread_count == 2) == (name not in {"numpy", "onnx"})
