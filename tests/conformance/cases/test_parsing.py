@@ -179,7 +179,7 @@ def test_largest_stride_of_the_reference_is_accepted_and_the_next_one_is_rejecte
 
 
 def test_padding_is_limited_although_a_stride_is_not(tmp_path):
-    with pytest.raises(CatalogueError, match="key 'padding'.*at most 1000000"):
+    with pytest.raises(CatalogueError, match=r"key 'padding'.*at most 1000000"):
         one(tmp_path, f"id: a, x: {{values: [[[1, 2, 3]]]}}, window: 2, stride: {2**31 - 1}, padding: {2**31}")
 
 
@@ -188,7 +188,7 @@ def test_output_of_no_cells_is_possible_in_a_convention_only(tmp_path):
     answers = "answers: {accepted: {values: [], shape: [1, 1, 0]}, rejected: {rejected: OutputSizeIsZero}}"
     case = one(tmp_path, f"{text}, {answers}", operator="adaptive_avg_pool", section="questions")
     assert case.parameters["output_size"] == (0,)
-    with pytest.raises(CatalogueError, match="key 'output_size'.*must be at least 1"):
+    with pytest.raises(CatalogueError, match=r"key 'output_size'.*must be at least 1"):
         one(tmp_path, text, operator="adaptive_avg_pool")
 
 
