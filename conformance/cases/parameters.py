@@ -8,7 +8,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from conformance.cases.arrays import ArraySpec
-from conformance.cases.case import ARRAYS_KEY, CALL_KEYS, DEFAULTS_KEY, FLAT_PADS_KEY, FRAMEWORK_SAME, ArrayUse
+from conformance.cases.case import (
+    ARRAYS_KEY,
+    CALL_KEYS,
+    DEFAULTS_KEY,
+    FLAT_PADS_KEY,
+    FRAMEWORK_SAME,
+    WORDS_KEY,
+    ArrayUse,
+)
 from conformance.cases.operators import INPUTS, PARAMETERS, Geometry, Operator, PaddingWord, ParameterKind, Rounding
 from reference import Windows
 
@@ -75,8 +83,7 @@ def parse_parameters(
         given["padding"] = FRAMEWORK_SAME
     if FLAT_PADS_KEY in raw:
         given[FLAT_PADS_KEY] = plain_value(raw[FLAT_PADS_KEY])
-    if raw.get(DEFAULTS_KEY):
-        given[DEFAULTS_KEY] = True
+    given.update({key: True for key in (DEFAULTS_KEY, WORDS_KEY) if raw.get(key)})
     if ARRAYS_KEY in raw:
         given[ARRAYS_KEY] = ArrayUse(raw[ARRAYS_KEY]).value
         _check_arrays(given[ARRAYS_KEY], inputs)

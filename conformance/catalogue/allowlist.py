@@ -14,6 +14,7 @@ from conformance.cases.case import (
     DEFAULTS_KEY,
     FLAT_PADS_KEY,
     FRAMEWORK_SAME,
+    WORDS_KEY,
     Answers,
     ArrayUse,
     Case,
@@ -45,6 +46,7 @@ MAX_NESTING: Mapping[ParameterKind, int] = {
 CALL_PARAMETERS: Mapping[str, Parameter] = {
     FLAT_PADS_KEY: Parameter(FLAT_PADS_KEY, ParameterKind.SIZES, None, "Pads as one flat list."),
     DEFAULTS_KEY: Parameter(DEFAULTS_KEY, ParameterKind.FLAG, None, "Whether the call passes no other arguments."),
+    WORDS_KEY: Parameter(WORDS_KEY, ParameterKind.FLAG, None, "Whether the call contains the framework's own words."),
     ARRAYS_KEY: Parameter(
         ARRAYS_KEY, ParameterKind.CHOICE, None, "How the program passes its arrays.", choices=tuple(ArrayUse)
     ),
