@@ -10,7 +10,7 @@ from reference import Windows
 
 
 def padding_word(step: Step) -> PaddingWord | None:
-    """Return the word for the padding of a step: valid, same_upper or same_lower; None for any other padding.
+    """Return the name of the padding of a step: valid, same_upper or same_lower. Other padding has no name.
 
     The padding `same` of a transposed convolution is that of the convolution in the opposite direction.
     """
