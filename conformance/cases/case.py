@@ -28,7 +28,9 @@ DEFAULTS_KEY = "defaults"
 
 ARRAYS_KEY = "arrays"
 """Parameter of a case whose program does not simply pass contiguous arrays of its own, see ArrayUse."""
-CALL_KEYS = frozenset({DEFAULTS_KEY, FLAT_PADS_KEY, ARRAYS_KEY})
+WORDS_KEY = "words"
+"""Parameter of a case whose programs name parameters by the framework's own words, such as padding by name."""
+CALL_KEYS = frozenset({DEFAULTS_KEY, FLAT_PADS_KEY, ARRAYS_KEY, WORDS_KEY})
 """Parameters of a case that describe the call and do not change the result of the operator."""
 
 

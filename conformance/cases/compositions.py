@@ -39,7 +39,7 @@ def _following_step(following: FollowingOperator, before: Step) -> Step:
     # Words such as `same_upper` become numbers, which depend on the output that this operator reads.
     parameters = parse_parameters(OPERATORS[following.operator], following.parameters, inputs, (), invalid=False)
     check_ranks(parameters, before.rank)
-    check_extents(parameters, inputs)
+    check_extents(parameters, inputs, 1)
     constants = {name: spec.make() for name, spec in following.inputs.items()}
     kernel = inputs["kernel"].shape if "kernel" in inputs else ()
     return Step(

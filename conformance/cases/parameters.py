@@ -8,7 +8,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from conformance.cases.arrays import ArraySpec
-from conformance.cases.case import ARRAYS_KEY, CALL_KEYS, DEFAULTS_KEY, FLAT_PADS_KEY, FRAMEWORK_SAME, ArrayUse
+from conformance.cases.case import (
+    ARRAYS_KEY,
+    CALL_KEYS,
+    DEFAULTS_KEY,
+    FLAT_PADS_KEY,
+    FRAMEWORK_SAME,
+    WORDS_KEY,
+    ArrayUse,
+)
 from conformance.cases.operators import INPUTS, PARAMETERS, Geometry, Operator, PaddingWord, ParameterKind, Rounding
 from reference import Windows
 
@@ -75,8 +83,7 @@ def parse_parameters(
         given["padding"] = FRAMEWORK_SAME
     if FLAT_PADS_KEY in raw:
         given[FLAT_PADS_KEY] = plain_value(raw[FLAT_PADS_KEY])
-    if raw.get(DEFAULTS_KEY):
-        given[DEFAULTS_KEY] = True
+    given.update({key: True for key in (DEFAULTS_KEY, WORDS_KEY) if raw.get(key)})
     if ARRAYS_KEY in raw:
         given[ARRAYS_KEY] = ArrayUse(raw[ARRAYS_KEY]).value
         _check_arrays(given[ARRAYS_KEY], inputs)
@@ -177,13 +184,14 @@ def check_ranks(parameters: Mapping[str, Any], rank: int) -> None:
             raise CaseError((name,), f"{list(value)} has {len(value)} entries: expected {rank}, one per spatial axis")
 
 
-def check_extents(parameters: Mapping[str, Any], inputs: Mapping[str, ArraySpec]) -> None:
-    """Raise CaseError for a kernel whose rank differs from that of x, an output size below 1, and a power of NaN."""
+def check_extents(parameters: Mapping[str, Any], inputs: Mapping[str, ArraySpec], least_output_size: int) -> None:
+    """Raise CaseError for a kernel whose rank differs from that of x, a small output size, and a power of NaN."""
     x, kernel = inputs["x"].shape, inputs.get("kernel")
     if kernel and len(kernel.shape) != len(x):
         raise CaseError(("kernel", "shape"), f"{list(kernel.shape)} has {len(kernel.shape)} axes, but x has {len(x)}")
-    if "output_size" in parameters and min(parameters["output_size"], default=1) < 1:
-        raise CaseError(("output_size",), f"{list(parameters['output_size'])} must be at least 1 along every axis")
+    sizes = parameters.get("output_size", ())
+    if min(sizes, default=least_output_size) < least_output_size:
+        raise CaseError(("output_size",), f"{list(sizes)} must be at least {least_output_size} along every axis")
     if math.isnan(parameters.get("p", 1)):
         raise CaseError(("p",), "the power must not be nan")
 

@@ -38,6 +38,8 @@ DERIVED_SHAPE_INPUTS = frozenset(name for name, described in INPUTS.items() if d
 """Inputs whose shape is derived from x and the parameters."""
 CONSTANT_INPUTS = ("kernel", "bias")
 """Inputs that an operator in `then` may have besides the output of the previous operator."""
+LEAST_OUTPUT_SIZE: Mapping[type, int] = {Value: 1, Answers: 0}
+"""The smallest output size of a case that need not be rejected. Frameworks differ on an output without cells."""
 
 
 def parse_case(
@@ -60,7 +62,7 @@ def parse_case(
     parameters = parse_parameters(operator, raw, given, omitted, invalid=not isinstance(expect, Value))
     if not isinstance(expect, Rejected):
         check_ranks(parameters, len(given["x"].shape) - 2)
-        check_extents(parameters, given)
+        check_extents(parameters, given, LEAST_OUTPUT_SIZE[type(expect)])
     case = Case(
         id=f"{operator.name}/{raw['id']}",
         operator=operator.name,
@@ -87,7 +89,7 @@ def validate_case(case: Case, *, only_translated: bool = False) -> None:
     """Raise CaseError for a case that is too large to compute, and for invalid steps or parameters."""
     if not isinstance(case.expect, Rejected):
         check_ranks(case.parameters, len(case.shape) - 2)
-        check_extents(case.parameters, case.inputs)
+        check_extents(case.parameters, case.inputs, LEAST_OUTPUT_SIZE[type(case.expect)])
     large = size_problem(case) or ("" if only_translated else time_problem(case))
     if large:
         raise CaseError(_key_of_largest_size(case), large)

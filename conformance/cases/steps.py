@@ -13,12 +13,14 @@ from types import MappingProxyType
 from typing import Any
 
 from conformance.cases.arrays import Array
-from conformance.cases.case import ARRAYS_KEY, Case
+from conformance.cases.case import ARRAYS_KEY, WORDS_KEY, Case
 from conformance.cases.operators import OPERATORS, Geometry, PadMode, Rounding
 from reference import Windows
 from reports.results.vocabulary import Word
 
 PerAxisPairs = tuple[tuple[int, int], ...]
+PROGRAM_KEYS = frozenset({ARRAYS_KEY, WORDS_KEY})
+"""Parameters of a case that select its program and are no parameters of a step."""
 
 
 class BuildingBlock(Word):
@@ -196,7 +198,7 @@ def case_step(case: Case) -> Step:
     """Return the operator of a case as a step; for a gradient, the forward operator."""
     kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
     operator = OPERATORS[case.operator]
-    parameters = {name: value for name, value in case.parameters.items() if name != ARRAYS_KEY}
+    parameters = {name: value for name, value in case.parameters.items() if name not in PROGRAM_KEYS}
     if operator.is_gradient:
         known = OPERATORS[operator.forward].defaults.keys()
         parameters = {name: value for name, value in parameters.items() if name in known and name != "output"}

@@ -14,6 +14,7 @@ from conformance.cases.case import (
     DEFAULTS_KEY,
     FLAT_PADS_KEY,
     FRAMEWORK_SAME,
+    WORDS_KEY,
     Answers,
     ArrayUse,
     Case,
@@ -24,8 +25,11 @@ from conformance.cases.operators import OPERATORS, PARAMETERS, Operator, Padding
 
 CASE_ID = re.compile(r"[a-z0-9_]+(/[a-z0-9][a-z0-9.-]*)+")
 VIOLATION_NAME = re.compile(r"[A-Z][A-Za-z]*")
-MAX_WHOLE_NUMBER = 1_000_000
+MAX_WHOLE_NUMBER = 2**63
 """Maximum absolute value of integer parameters, except those of any number."""
+MAX_PAD = 1_000_000
+"""Maximum number of cells that a pad adds. Unlike a stride or a negative pad, a large pad needs memory."""
+PAD_KINDS = frozenset({ParameterKind.PADDING, ParameterKind.PAIRS})
 ALLOWED_TYPES: Mapping[ParameterKind, tuple[type, ...]] = {
     ParameterKind.NUMBER: (int, float),
     ParameterKind.FLAG: (bool,),
@@ -42,6 +46,7 @@ MAX_NESTING: Mapping[ParameterKind, int] = {
 CALL_PARAMETERS: Mapping[str, Parameter] = {
     FLAT_PADS_KEY: Parameter(FLAT_PADS_KEY, ParameterKind.SIZES, None, "Pads as one flat list."),
     DEFAULTS_KEY: Parameter(DEFAULTS_KEY, ParameterKind.FLAG, None, "Whether the call passes no other arguments."),
+    WORDS_KEY: Parameter(WORDS_KEY, ParameterKind.FLAG, None, "Whether the call contains the framework's own words."),
     ARRAYS_KEY: Parameter(
         ARRAYS_KEY, ParameterKind.CHOICE, None, "How the program passes its arrays.", choices=tuple(ArrayUse)
     ),
@@ -98,7 +103,8 @@ def _is_allowed_number(parameter: Parameter, value: Any) -> bool:
     if value is not None and type(value) not in ALLOWED_TYPES.get(parameter.kind, (int,)):
         return False
     unlimited = parameter.kind is ParameterKind.NUMBER and parameter.limits is None
-    return unlimited or not isinstance(value, int) or abs(value) <= MAX_WHOLE_NUMBER
+    highest = MAX_PAD if parameter.kind in PAD_KINDS else MAX_WHOLE_NUMBER
+    return unlimited or not isinstance(value, int) or -MAX_WHOLE_NUMBER <= value <= highest
 
 
 def _check_texts(case: Case) -> None:

@@ -19,12 +19,22 @@ import numpy as np
 from conformance import ConformanceError
 from conformance.adapters.api import Code, Lowering, Program, Surface, Unsupported, UnsupportedStep, source_text
 from conformance.cases.arrays import BFLOAT16, Array
-from conformance.cases.case import ARRAYS_KEY, FLAT_PADS_KEY, Answers, ArrayUse, Case, Rejected, Value
+from conformance.cases.case import (
+    ARRAYS_KEY,
+    FLAT_PADS_KEY,
+    WORDS_KEY,
+    Answers,
+    ArrayUse,
+    Case,
+    Rejected,
+    Value,
+)
 from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.cases.steps import BuildingBlock, Step, case_step
 from conformance.translation.array_use import unsupported_use, with_array_use
 from conformance.translation.other_sizes import other_sizes
+from conformance.translation.own_words import with_own_words
 from conformance.translation.rewrites import REWRITES, SINGLE_CALLS
 from reports.results.vocabulary import How
 
@@ -44,7 +54,8 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
     Raises ConformanceError for an error of the adapter, with its module and function, the surface and the case.
     """
     try:
-        return unsupported_use(case, surface) or _translate(case, surface)
+        chosen = with_own_words(surface) if case.parameters.get(WORDS_KEY) else surface
+        return unsupported_use(case, surface) or _translate(case, chosen)
     except LoweringError as error:
         raise ConformanceError(f"surface {surface.name}: case {case.id}: {error}") from error.__cause__
 

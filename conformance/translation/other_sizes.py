@@ -18,6 +18,8 @@ MAX_CALLS = 2
 """Number of calls with other sizes before the call with that of the case."""
 GROWTHS = (1, 2, 3, 4, 5)
 """Numbers of cells that are added to each axis."""
+MAX_GROWTH = 100
+"""Maximum number of cells that are added to an axis."""
 SAME_WORDS = (PaddingWord.SAME_UPPER, PaddingWord.SAME_LOWER)
 ONE_SIZE = Unsupported("the calls are written for one size of x")
 SIZES_OF_INDICES = Unsupported("the indices are those of one size of the output")
@@ -62,7 +64,7 @@ def _resized_cases(case: Case) -> Iterator[Case]:
     n, channels, *spatial = case.shape
     strides = _strides(case)
     growths = [(growth,) * len(spatial) for growth in GROWTHS]
-    growths += [tuple(times * stride for stride in strides) for times in (1, 2)]
+    growths += [tuple(times * stride for stride in strides) for times in (1, 2) if 2 * max(strides) <= MAX_GROWTH]
     for growth in growths:
         extents = tuple(size + more for size, more in zip(spatial, growth, strict=False))
         # An extent of 1 is not varied: compilers make programs for it alone.

@@ -66,7 +66,7 @@ ANY_NUMBER = {"title": "a number", "type": "number"}
 def _violation_schema(parameter: Parameter) -> Schema:
     """Return the schema of a parameter in a violation: the limits of a number do not apply."""
     if parameter.kind is ParameterKind.COUNT:
-        return {**_reference("number"), "description": f"{parameter.help} Here it may be any whole number."}
+        return {**_reference("size"), "description": f"{parameter.help} Here it may be any whole number."}
     if parameter.kind is ParameterKind.NUMBER and parameter.limits:
         return {**ANY_NUMBER, "description": f"{parameter.help} Here it may be any number."}
     return {**_reference(f"p_{parameter.name}"), "description": parameter.help}

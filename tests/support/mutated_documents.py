@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import os
 import re
 
@@ -81,7 +82,7 @@ def _retype(draw, parent, key, _whole):
     ]
     if isinstance(part, dict):
         kinds += [list(part), list(part.values())]
-    if isinstance(part, (int, float)):
+    if isinstance(part, (int, float)) and math.isfinite(part):
         kinds += [-part, part + 0.5 if abs(part) < 1e9 else 1, int(part) * 10**6, int(part) + 1]
     parent[key] = draw(st.sampled_from(kinds))
 

@@ -100,6 +100,8 @@ class Surface:
         that the call does not accept. A lowering with the name of a gradient operator writes the gradient itself, from
         the forward step with the gradient's parameters, instead of `write_gradient`.
     fallbacks: for each operator, a function that writes several calls, as users do if there is no single call.
+    words: for each operator, a function that writes a call with a word of the framework, such as padding by name, where
+        `lowerings` write numbers. It returns Unsupported if no word has the meaning of the parameters.
     building_blocks: calls of the framework's array library, used only for explicit padding and inside compositions.
     to_framework: for each input, an expression that converts a channels-first NumPy array; `{}` is the name.
     to_numpy: an expression that converts the result `x` to NumPy.
@@ -133,6 +135,7 @@ class Surface:
     name: str
     lowerings: Mapping[str, Lowering]
     fallbacks: Mapping[str, Lowering] = field(default_factory=dict)
+    words: Mapping[str, Lowering] = field(default_factory=dict)
     building_blocks: Mapping[str, Lowering] = field(default_factory=dict)
     to_framework: Mapping[str, str] = field(default_factory=dict)
     to_numpy: str = "x"

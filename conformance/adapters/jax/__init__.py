@@ -39,6 +39,7 @@ from conformance.adapters.api import (
     tuple_of,
     unsupported_lowering,
 )
+from conformance.adapters.jax import words
 from conformance.adapters.jax.convolution import biased_conv, composed_transpose, lax_conv, lax_transpose
 from conformance.adapters.jax.flax import Linen, Nnx
 from conformance.adapters.jax.pooling import LayoutPooling
@@ -198,6 +199,7 @@ CHANNELS_FIRST_POOLING, CHANNELS_LAST_POOLING = (
 
 
 def _flax_surface(api: Linen | Nnx) -> Surface:
+    named = {"max_pool": api.pool, "min_pool": api.min_pool, "conv": api.conv}
     return Surface(
         f"flax.{api.name}",
         {
@@ -218,6 +220,7 @@ def _flax_surface(api: Linen | Nnx) -> Surface:
             **limit_axes({"conv_transpose": api.grouped_transpose}),
             "pad": CHANNELS_LAST_POOLING.layout.jnp_pad,
         },
+        words=words.flax_words(named),
         building_blocks={"pad": CHANNELS_LAST_POOLING.layout.jnp_pad},
         dtypes=DTYPES,
         bfloat16=BFLOAT16_CONVERSION,
@@ -245,6 +248,13 @@ LAX_SURFACE = Surface(
         "conv_transpose": composed_transpose,
         "pad": CHANNELS_FIRST_POOLING.layout.jnp_pad,
     },
+    words=words.lax_words(
+        {
+            "max_pool": CHANNELS_FIRST_POOLING.extreme_pool,
+            "min_pool": CHANNELS_FIRST_POOLING.extreme_pool,
+            "conv": lax_conv,
+        }
+    ),
     to_framework=dict.fromkeys(("x", "kernel", "bias", "draws"), TO_FRAMEWORK),
     numpy_inputs={},
     to_numpy=TO_NUMPY,

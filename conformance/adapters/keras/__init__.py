@@ -29,7 +29,7 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_lowering,
 )
-from conformance.adapters.keras import convolution, padding, pooling
+from conformance.adapters.keras import convolution, padding, pooling, words
 from conformance.adapters.keras.engines import ENGINES, Engine
 
 SETUP = """\
@@ -116,6 +116,7 @@ def _layer_surface(
             "relu": lambda _step: "keras.layers.ReLU(dtype=x.dtype)(x)",
         },
         fallbacks={**fallbacks, "pad": pad},
+        words={"conv": partial(words.layer_conv, engine)},
         building_blocks={"pad": pad},
         write_gradient=engine.write_layer_gradient,
         **fields,
@@ -169,6 +170,7 @@ def _ops_surface(make_surface: Callable[..., Surface], engine: Engine) -> Surfac
             **_fallbacks(engine, pooling.ops_call),
             **limit_axes(composed_convolutions, engine.max_axes),
         },
+        words={"conv": partial(words.depthwise_conv, engine)},
         write_gradient=engine.write_gradient,
     )
 

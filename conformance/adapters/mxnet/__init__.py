@@ -27,7 +27,7 @@ from conformance.adapters.api import (
     unsupported_lowering,
     unsupported_operators,
 )
-from conformance.adapters.mxnet import convolution as weights, ndarray as nd, padding, pooling, windows
+from conformance.adapters.mxnet import convolution as weights, ndarray as nd, padding, pooling, windows, words as named
 from conformance.adapters.mxnet.calls import (
     ARRAY_DTYPES,
     FLOATING,
@@ -148,6 +148,12 @@ def _nd_lowerings(lowerings: Mapping[str, Callable[..., Code]]) -> Mapping[str, 
     return {name: nd.nonempty_arrays_only(partial(lowering, api=nd.ND_API)) for name, lowering in lowerings.items()}
 
 
+def _words(api: ArrayApi) -> Mapping[str, Lowering]:
+    """Return the calls that restate defaults."""
+    pools = dict.fromkeys(("global_max_pool", "global_avg_pool"), partial(named.call_global_pool, api=api))
+    return {"avg_pool": partial(named.call_avg_pool, api=api), **pools}
+
+
 SURFACES = (
     _make_surface(
         "mxnet.gluon",
@@ -178,6 +184,7 @@ SURFACES = (
             "pad": padding.pad,
             "relu": lambda _step: "npx.relu(x)",
         },
+        words=_words(padding.NP_API),
         fallbacks={
             **FALLBACKS,
             **GLOBAL_MAXIMUM_FALLBACKS,
@@ -197,6 +204,7 @@ SURFACES = (
             "relu": lambda _step: "mx.nd.relu(x)",
         },
         nd.ND_API,
+        words=_words(nd.ND_API),
         fallbacks={
             **GLOBAL_MAXIMUM_FALLBACKS,
             **{name: nd.nonempty_arrays_only(code) for name, code in windows.fallbacks(nd.ND_API).items()},

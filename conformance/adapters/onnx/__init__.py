@@ -17,6 +17,7 @@ from conformance.adapters.onnx.dtypes import (
     ANY_CALL,
     SUPPORTED_DTYPES,
     limited_lowerings,
+    limited_words,
     unsupported_by_schema,
     unsupported_output_padding,
 )
@@ -108,6 +109,7 @@ SURFACES = (
         "onnx.reference",
         limited_lowerings(node_limit),
         fallbacks=windows.fallbacks(node_limit),
+        words=limited_words(node_limit),
         building_blocks=nodes.BUILDING_BLOCKS,
         dtypes=SUPPORTED_DTYPES,
         bfloat16=BFLOAT16_CONVERSION,

@@ -9,6 +9,7 @@ from functools import partial
 from conformance.adapters.api import ALL_DTYPES, FLOATING, Code, Lowering, Step, Unsupported
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.windows import BYTE_INTEGERS, NodeLimit
+from conformance.adapters.onnx.words import NODE_WORDS
 
 SIGNED_INTEGERS = frozenset({"int8", "int16", "int32", "int64"})
 # Types that the schemas of opset 26 allow.
@@ -35,6 +36,11 @@ ANY_CALL = ""
 def limited_lowerings(limit: NodeLimit) -> Mapping[str, Lowering]:
     """Return the lowerings of all nodes; each is unsupported where the limit gives a reason."""
     return {name: partial(_lower_within_limit, lowering, limit) for name, lowering in nodes.NODE_LOWERINGS.items()}
+
+
+def limited_words(limit: NodeLimit) -> Mapping[str, Lowering]:
+    """Return the nodes with words of the framework; each is unsupported where the limit gives a reason."""
+    return {name: partial(_lower_within_limit, lowering, limit) for name, lowering in NODE_WORDS.items()}
 
 
 def _lower_within_limit(lowering: Lowering, limit: NodeLimit, step: Step) -> Code:

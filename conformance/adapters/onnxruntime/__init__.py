@@ -19,6 +19,7 @@ from conformance.adapters.onnx.dtypes import (
     ANY_CALL,
     dtypes_without,
     limited_lowerings,
+    limited_words,
     unsupported_by_schema,
     unsupported_output_padding,
 )
@@ -146,6 +147,7 @@ SURFACES: tuple[Surface, ...] = (
         "onnxruntime",
         limited_lowerings(node_limit),
         fallbacks=windows.fallbacks(node_limit),
+        words=limited_words(node_limit),
         building_blocks=nodes.BUILDING_BLOCKS,
         dtypes=dtypes_without(UNSUPPORTED_DTYPES),
         unsupported_dtypes=UNSUPPORTED_DTYPES,

@@ -29,7 +29,7 @@ from conformance.adapters.api import (
     spatial_axes,
     unsupported_operators,
 )
-from conformance.adapters.openvino import convolution as weights, padding, pooling, windows
+from conformance.adapters.openvino import convolution as weights, padding, pooling, windows, words
 from conformance.cases.operators import WEIGHT_INPUTS, PadMode
 
 PACKAGES = ("openvino", "numpy")
@@ -190,6 +190,7 @@ SURFACES: tuple[Surface, ...] = (
             ),
             "pad": padding.gathered_pad,
         },
+        words=limit_axes(words.WORDS),
         building_blocks={
             "pad": padding.pad,
             "relu": lambda _step: "ops.relu(x)",

@@ -29,7 +29,7 @@ def _with_bias(lowering: Lowering, step: Step) -> Code:
     return (f"x = {code}", f"x = ops.add(x, ops.reshape(bias, {[1, -1, *[1] * step.rank]}, False))")
 
 
-def _operand_texts(step: Step) -> tuple[str, str, str]:
+def grouped_operands(step: Step) -> tuple[str, str, str]:
     """Return the prefix of the operation's name, "group_" for several groups, and its operands."""
     groups = int(step.parameters["groups"])
     return ("" if groups == 1 else "group_"), "x", _grouped_kernel(step, groups)
@@ -41,7 +41,7 @@ def conv(step: Step) -> Code:
         return NO_BIAS
     if not step.shape[1]:
         return NO_EMPTY_CONVOLUTION
-    prefix, *operands = _operand_texts(step)
+    prefix, *operands = grouped_operands(step)
     zeros = str([0] * step.rank)
     pads = (zeros, zeros) if is_framework_same(step) else pad_lists(step)
     # same_upper computes the pads from the input size, as SAME of TensorFlow; the given pads are then ignored.
@@ -56,7 +56,7 @@ def conv_transpose(step: Step) -> Code:
         return NO_BIAS
     if is_framework_same(step):
         return NO_NAMED_PADDING
-    prefix, *operands = _operand_texts(step)
+    prefix, *operands = grouped_operands(step)
     before, after = pad_lists(step)
     # Pads, dilations and output_padding have defaults here, unlike in the forward convolution.
     output_padding = step.parameters["output_padding"]

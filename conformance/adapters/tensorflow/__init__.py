@@ -37,7 +37,7 @@ from conformance.adapters.api import (
     per_axis,
     unsupported_lowering,
 )
-from conformance.adapters.tensorflow import channels_first, compiled
+from conformance.adapters.tensorflow import channels_first, compiled, words
 from conformance.adapters.tensorflow.composed import (
     FALLBACKS,
     ONES_EXPRESSION,
@@ -221,7 +221,11 @@ CONVOLUTION_FALLBACKS = limit_axes({"conv": composed_convolution, "conv_transpos
 
 SURFACES = (
     _make_surface(
-        "tf.nn", TF_NN_LOWERINGS, fallbacks={**FALLBACKS, **CONVOLUTION_FALLBACKS}, write_gradient=tape_gradient
+        "tf.nn",
+        TF_NN_LOWERINGS,
+        fallbacks={**FALLBACKS, **CONVOLUTION_FALLBACKS},
+        words=words.NN_WORDS,
+        write_gradient=tape_gradient,
     ),
     _make_surface(
         "tf.function",
@@ -231,6 +235,7 @@ SURFACES = (
             "max_pool_with_indices": compiled.max_pool_with_argmax,
         },
         fallbacks={**compiled.FALLBACKS, **CONVOLUTION_FALLBACKS},
+        words=words.NN_WORDS,
         wrap_program=compiled.compile_with_xla,
         write_gradient=compiled.compile_gradient_with_xla(tape_gradient),
         # Compiling each program takes long.
@@ -297,6 +302,7 @@ SURFACES = (
             "avg_pool": layer_stacked_avg_pool,
             **limit_axes({"conv_transpose": composed_layer_transpose}),
         },
+        words=words.LAYER_WORDS,
         # Padding layers pad with zeros only, so the padding of a maximum is `tf.pad`.
         building_blocks={"pad": _layer_padding},
         write_gradient=layer_tape_gradient,

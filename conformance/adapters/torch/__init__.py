@@ -40,6 +40,7 @@ from conformance.adapters.torch import (
     padding,
     pooling,
     windows,
+    words as named,
 )
 from conformance.adapters.torch.calls import (
     INTEGERS,
@@ -234,6 +235,7 @@ FIELDS: dict[str, Any] = {
 }
 _make_surface: Callable[..., Surface] = partial(Surface, **FIELDS)
 
+FUNCTIONAL_WORDS = named.words(functional_call, named.functional_pad, layer=False)
 FUNCTIONAL_LOWERINGS = _lowerings(
     functional_call, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"
 )
@@ -245,6 +247,7 @@ SURFACES: tuple[Surface, ...] = (
         "torch.nn",
         _lowerings(layer_call, weights.layer_conv, weights.layer_transpose, padding.layer_pad, "nn.ReLU()(x)"),
         fallbacks=_fallbacks(layer_call, weights.layer_transpose, padding.layer_pad),
+        words=named.words(layer_call, named.layer_pad, layer=True),
         dtypes=LAYER_DTYPES,
         unsupported_dtypes=LAYER_UNSUPPORTED_DTYPES,
         write_gradient=weights.layer_autograd_gradient,
@@ -253,6 +256,7 @@ SURFACES: tuple[Surface, ...] = (
         "torch.nn.functional",
         FUNCTIONAL_LOWERINGS,
         fallbacks=FUNCTIONAL_FALLBACKS,
+        words=FUNCTIONAL_WORDS,
         dtypes=DTYPES,
         unsupported_dtypes=UNSUPPORTED_DTYPES,
         write_gradient=weights.autograd_gradient,
@@ -272,6 +276,7 @@ SURFACES: tuple[Surface, ...] = (
         "torch.compile",
         FUNCTIONAL_LOWERINGS,
         fallbacks=FUNCTIONAL_FALLBACKS,
+        words=FUNCTIONAL_WORDS,
         dtypes=DTYPES,
         unsupported_dtypes=UNSUPPORTED_DTYPES,
         write_gradient=compiling.compiled_gradient,

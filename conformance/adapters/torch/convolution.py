@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from conformance.adapters.api import (
     Code,
@@ -26,6 +27,7 @@ Keywords = dict[str, str | None]
 NO_GRADIENT_ARGUMENT = ", requires_grad=False"
 LAYER_PARAMETERS: Mapping[str, str] = {"kernel": "conv.weight", "bias": "conv.bias"}
 NO_ASYMMETRIC_PADDING = Unsupported("convolution has one padding for both ends of an axis")
+NO_STRIDE_OF_SAME = Unsupported("padding by name takes no stride but 1")
 NO_DILATED_INTEGERS = Unsupported("dilated convolution of integers has a kernel only for int64")
 NO_RANDOM_INTEGER_WEIGHTS = Unsupported(
     "layers initialize weights with random numbers, which PyTorch lacks for integers"
@@ -50,6 +52,10 @@ def _is_asymmetric(step: Step) -> bool:
     return not is_framework_same(step) and step.symmetric is None
 
 
+def _is_strided_same(step: Step) -> bool:
+    return is_framework_same(step) and any(stride != 1 for stride in step.stride or ())
+
+
 def _convolution_keywords(step: Step) -> Keywords:
     return {
         "stride": stride_argument(step),
@@ -67,12 +73,26 @@ def functional_conv(step: Step) -> Code:
     # Integers have no oneDNN kernel, and of PyTorch's own only the one for int64 is dilated.
     if step.dilated and step.dtype in INTEGERS - {"int64"}:
         return NO_DILATED_INTEGERS
-    return _functional_text("conv", step, _convolution_keywords(step))
+    text = _functional_text("conv", step, _convolution_keywords(step))
+    return replace(NO_STRIDE_OF_SAME, rejected_call=text) if _is_strided_same(step) else text
 
 
 def layer_conv(step: Step) -> Code:
     """Return the layer with the weights of the case, or Unsupported with the reason."""
-    return NO_ASYMMETRIC_PADDING if _is_asymmetric(step) else _layer_lines("Conv", step, _convolution_keywords(step))
+    if _is_asymmetric(step):
+        return NO_ASYMMETRIC_PADDING
+    lines = _layer_lines("Conv", step, _convolution_keywords(step))
+    return replace(NO_STRIDE_OF_SAME, rejected_call=lines) if _is_strided_same(step) else lines
+
+
+def written_convolution(step: Step, padding: str, *, layer: bool) -> Code:
+    """Return the call or the layer with padding by name. A layer also states its padding mode, the default."""
+    if step.dilated and step.dtype in INTEGERS - {"int64"}:
+        return NO_DILATED_INTEGERS
+    keywords = _convolution_keywords(step) | {"padding": padding}
+    if layer:
+        return _layer_lines("Conv", step, {**keywords, "padding_mode": '"zeros"'})
+    return _functional_text("conv", step, keywords)
 
 
 def _functional_text(name: str, step: Step, keywords: Keywords) -> str:

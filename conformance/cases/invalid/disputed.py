@@ -10,6 +10,8 @@ from conformance.cases.case import ARRAYS_KEY, FRAMEWORK_SAME, ArrayUse, Case
 from conformance.cases.operators import WINDOW_PARAMETERS, PadMode
 from reference import Windows
 
+MAX_INT32 = 2**31 - 1
+
 
 def _window_exceeds_input(case: Case) -> bool:
     return any(extent > size for extent, size in zip(case.parameters["window"], case.shape[2:], strict=True))
@@ -35,6 +37,15 @@ def _pads_beyond_the_extent(case: Case) -> bool:
     return any(max(pads) > size - inner for pads, size in pairs)
 
 
+def _crops(case: Case) -> bool:
+    return any(min(pair) < 0 for pair in case.parameters["padding"])
+
+
+def _exceeds_32_bits(case: Case) -> bool:
+    names = ("window", "stride", "dilation")
+    return any(number > MAX_INT32 for name in names for number in case.parameters.get(name, ()))
+
+
 def _output_padding_not_below_stride(case: Case) -> bool:
     pairs = zip(case.parameters["output_padding"], case.parameters["stride"], strict=True)
     return any(further >= step for further, step in pairs)
@@ -52,6 +63,11 @@ DISPUTED_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "SameWithStride": _same_with_stride,
         "PadsBeyondTheExtent": _pads_beyond_the_extent,
         "NegativePads": lambda case: any(min(pads) < 0 for pads in case.parameters["pads"]),
+        "NegativePadding": _crops,
+        "NegativeDivisor": lambda case: case.parameters["divisor"] < 0,
+        "PowerBelowOne": lambda case: case.parameters["p"] < 1,
+        "ExceedsThirtyTwoBits": _exceeds_32_bits,
+        "OutputSizeIsZero": lambda case: 0 in case.parameters["output_size"],
         "OutputPaddingNotBelowStride": _output_padding_not_below_stride,
         "BinsOfDifferentSizes": _bins_of_different_sizes,
         "EmptyBatch": lambda case: case.shape[0] == 0,

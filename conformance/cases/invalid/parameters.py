@@ -88,7 +88,8 @@ def window_exceeds_padded_input(case: Case) -> bool:
     if any(len(values) != spatial_rank(case) for values in along):
         return False
     axes = zip(case.shape[2:], *along, strict=True)
-    return any(
+    # Padding that crops more cells than there are leaves no input to compare the window with.
+    return not crop_exceeds_input(case) and any(
         extent > 0 and distance > 0 and distance * (extent - 1) + 1 > size + sum(pads)
         for size, extent, pads, distance in axes
     )
@@ -150,14 +151,19 @@ def padding_exceeds_output(case: Case) -> bool:
     if operator_of(case).geometry is not Geometry.TRANSPOSED or any(len(one) != spatial_rank(case) for one in along):
         return False
     return any(
-        min(extent, step, distance) > 0 and (size - 1) * step + distance * (extent - 1) + 1 + further < sum(pads)
+        min(extent, step, distance, further + 1) > 0
+        and (size - 1) * step + distance * (extent - 1) + 1 + further < sum(pads)
         for size, extent, step, pads, distance, further in zip(case.shape[2:], *along, strict=True)
     )
 
 
 def crop_exceeds_input(case: Case) -> bool:
-    """Negative pads crop more cells than some axis has."""
-    pairs = zip(case.shape[2:], case.parameters["pads"], strict=False)
+    """Negative pads, or negative padding of windows, crop more cells than some axis has."""
+    geometry = operator_of(case).geometry
+    pads = case.parameters["pads" if geometry is Geometry.PADS else "padding"]
+    # The word "same" never crops. The padding of a transposed convolution crops its output.
+    crops = geometry is not Geometry.TRANSPOSED and not isinstance(pads, str)
+    pairs = zip(case.shape[2:], pads, strict=False) if crops else ()
     return any(-sum(min(end, 0) for end in pads) > size for size, pads in pairs)
 
 

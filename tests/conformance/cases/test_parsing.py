@@ -172,6 +172,27 @@ def test_case_that_must_be_rejected_keeps_its_faulty_parameters(tmp_path):
     assert case.expect == Rejected("StrideIsZero")
 
 
+def test_largest_stride_of_the_reference_is_accepted_and_the_next_one_is_rejected(tmp_path):
+    text = "id: a, x: {values: [[[1, 2, 3]]]}, window: 2, stride: %d"
+    assert one(tmp_path, text % (2**31 - 1)).parameters["stride"] == (2**31 - 1,)
+    with pytest.raises(CatalogueError, match="stride 2147483648 on axis 0 must be at most 2147483647"):
+        one(tmp_path, text % 2**31)
+
+
+def test_padding_is_limited_although_a_stride_is_not(tmp_path):
+    with pytest.raises(CatalogueError, match=r"key 'padding'.*at most 1000000"):
+        one(tmp_path, f"id: a, x: {{values: [[[1, 2, 3]]]}}, window: 2, stride: {2**31 - 1}, padding: {2**31}")
+
+
+def test_output_of_no_cells_is_possible_in_a_convention_only(tmp_path):
+    text = "id: a, about: b, x: {values: [[[1, 2, 3]]]}, output_size: 0"
+    answers = "answers: {accepted: {values: [], shape: [1, 1, 0]}, rejected: {rejected: OutputSizeIsZero}}"
+    case = one(tmp_path, f"{text}, {answers}", operator="adaptive_avg_pool", section="questions")
+    assert case.parameters["output_size"] == (0,)
+    with pytest.raises(CatalogueError, match=r"key 'output_size'.*must be at least 1"):
+        one(tmp_path, text, operator="adaptive_avg_pool")
+
+
 def test_operator_that_follows_has_every_parameter_of_its_own(tmp_path):
     case = one(tmp_path, f"id: a, {X}, window: 2, stride: 1, then: [{{operator: avg_pool, window: 2, divisor: 3}}]")
     assert case.then[0].parameters == {"window": 2, "divisor": 3}

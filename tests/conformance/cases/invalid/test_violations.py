@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from conformance.cases.case import Rejected
@@ -61,3 +63,13 @@ def test_page_tells_errors_that_are_demanded_from_those_that_are_asked_about(cat
     assert rows["WindowExceedsPaddedInput"][2] == "–"
     assert "`max_pool`" in rows["WindowExceedsPaddedInput"][3]
     assert rows["DivisorIsZero"][2:] == ["`avg_pool`", "– |"]
+
+
+@pytest.mark.parametrize(("before", "name"), [(-6, "WindowExceedsPaddedInput"), (-7, "CropExceedsInput")])
+def test_padding_that_crops_more_than_the_input_is_no_window_that_exceeds_it(catalogue, before, name):
+    case = catalogue.by_id["max_pool/1d-stride-of-2-to-the-31-minus-1"]
+    spec = replace(case.inputs["x"], values="arange", shape=(1, 1, 12), options={})
+    cropped = replace(
+        case, inputs={"x": spec}, parameters={**case.parameters, "padding": ((before, -6),), "window": (1,)}
+    )
+    assert violations_of(cropped) == [name]

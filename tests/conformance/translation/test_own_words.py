@@ -1,0 +1,70 @@
+"""Programs that contain the framework's own words in place of numbers."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from conformance.adapters import registry
+from conformance.adapters.api import Program, Unsupported
+from conformance.cases.case import WORDS_KEY
+from conformance.translation.lowering import translate
+from reports.results.vocabulary import Level
+
+WORDS = {
+    "onnx.reference": (
+        r"Conv.*auto_pad='SAME_UPPER'",
+        r"AveragePool.*auto_pad='SAME_LOWER'",
+        r"auto_pad='VALID'",
+        r"ConvTranspose.*auto_pad='SAME_UPPER'",
+        r"storage_order=1",
+        r"AveragePool.*count_include_pad=1",
+    ),
+    "openvino.opset": (r'auto_pad="same_upper"', r'auto_pad="same_lower"', r'auto_pad="valid"'),
+    "torch.nn": (r'padding="same"', r'padding="valid"', r'padding_mode="zeros"', r"count_include_pad=True"),
+    "torch.nn.functional": (
+        r'padding="same"',
+        r'F\.pad\(x, \(-.*mode="reflect"\)',
+        r'F\.pad\(x, \(-.*mode="replicate"\)',
+        r'F\.pad\(x, \(-.*mode="circular"\)',
+    ),
+    "tf.nn": (r"tf\.nn\.depthwise_conv2d", r'tf\.nn\.conv2d\(.*"SAME"'),
+    "tf.keras.layers": (r"DepthwiseConv1D", r"DepthwiseConv2D", r'padding="causal"', r'strides=3, padding="same"'),
+    "keras-jax.layers": (r"DepthwiseConv2D", r'padding="causal"'),
+    "keras-jax.ops": (r"keras\.ops\.depthwise_conv\(",),
+    "jax.lax": (r'"SAME"', r'"SAME_LOWER"', r'"VALID"'),
+    "flax.nnx": (r'"SAME"', r'"SAME_LOWER"', r'"CAUSAL"'),
+    "mxnet.npx": (r"global_pool=True, pad=", r"count_include_pad=True"),
+}
+
+
+@pytest.fixture(scope="module")
+def cases(catalogue):
+    return [case for case in catalogue.cases if case.parameters.get(WORDS_KEY) and case.level <= Level.STANDARD]
+
+
+def surface_of(name):
+    surfaces = [one for backend in registry.backend_names() for one in registry.get_backend(backend).surfaces]
+    return next(one for one in surfaces if one.name == name)
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_every_word_is_in_a_program_of_level_standard(cases, name):
+    programs = [translate(case, surface_of(name)) for case in cases]
+    texts = [program.text for program in programs if isinstance(program, Program)]
+    assert [word for word in WORDS[name] if not any(re.search(word, text) for text in texts)] == []
+
+
+def test_surface_without_a_word_does_not_run_the_case(catalogue):
+    case = catalogue.by_id["conv/words/1d-causal"]
+    reason = translate(case, surface_of("torch.nn"))
+    assert isinstance(reason, Unsupported)
+    assert reason.reason == "torch.nn has no word of its own for the parameters"
+
+
+def test_padding_is_a_number_in_the_same_case_without_words(catalogue):
+    case = catalogue.by_id["conv/words/1d-same-of-one-odd-cell"]
+    surface = surface_of("openvino.opset")
+    numbers = {name: value for name, value in case.parameters.items() if name != WORDS_KEY}
+    assert "auto_pad" in translate(case, surface).text
+    assert "auto_pad" not in translate(replace(case, parameters=numbers), surface).text
