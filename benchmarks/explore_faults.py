@@ -189,7 +189,7 @@ def ratios(tables: list[dict[str, Any]]) -> Iterator[str]:
         draw: {name: statistics.geometric_mean([_first(table, name, cases) for table in some]) for name in bugs}
         for draw, some in by_draw.items()
     }
-    for number in (1, 2):
+    for number in sorted({bug.planted_set for bug in bugs.values()}):
         names = [name for name, bug in bugs.items() if bug.planted_set == number]
         mean = statistics.geometric_mean([firsts["uniform"][name] / firsts["guided"][name] for name in names])
         counts = {

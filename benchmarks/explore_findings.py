@@ -127,7 +127,7 @@ def is_right(one: dict[str, Any]) -> bool:
 def summary(table: dict[str, Any], bugs: Any) -> str:
     """Return the counts for each set of bugs."""
     lines = []
-    for number in (1, 2):
+    for number in sorted({bug.planted_set for bug in bugs.values()}):
         findings = {name: found for name, found in table["bugs"].items() if bugs[name].planted_set == number}
         found = [some for some in findings.values() if some]
         tested = [some for some in found if any(one["differing"] for one in some)]

@@ -17,6 +17,9 @@ from . import (  # noqa: F401 - importing a module registers its bugs
     second_positions,
     second_selection,
     second_sums,
+    third_convolution,
+    third_selection,
+    third_sums,
 )
 from .calling_bugs import CALLING_BUGS
 from .registry import BUGS, Bug, Correct
