@@ -39,7 +39,7 @@ class NanIsNoValue(Correct):
     """The value NaN counts as missing, so the padding is 0."""
 
     def pad(self, x, p):
-        p.value = 0 if p.mode == "constant" and p.value != p.value else p.value  # noqa: PLR0124 - NaN
+        p.value = 0 if p.mode == "constant" and p.value != p.value else p.value
         return super().pad(x, p)
 
 

@@ -29,17 +29,17 @@ class TilesWithoutTheirEnd(Correct):
 
 @third_bug(
     "avg_pool",
-    condition="the dtype is int8, and a window has more than 63 cells",
+    condition="the dtype is int32, and a window has more than 63 cells",
     depth=3,
-    smallest={"x": {"values": [[[1] * 63 + [0]]], "dtype": "int8"}, "window": [64]},
-    near={"x": {"values": [[[1] * 63]], "dtype": "int8"}, "window": [63]},
+    smallest={"x": {"values": [[[1] * 63 + [0]]], "dtype": "int32"}, "window": [64]},
+    near={"x": {"values": [[[1] * 63]], "dtype": "int32"}, "window": [63]},
 )
-class ByteDivisor(Correct):
-    """The divisor of bytes is limited to 63."""
+class DivisorOfSixBits(Correct):
+    """The divisor of 32-bit integers is limited to 63."""
 
     def divisor(self, x, windows, p):
         divisor = super().divisor(x, windows, p)
-        return np.minimum(divisor, 63) if p.operator == "avg_pool" and x.dtype == np.int8 else divisor
+        return np.minimum(divisor, 63) if p.operator == "avg_pool" and x.dtype == np.int32 else divisor
 
 
 @third_bug(
