@@ -158,6 +158,10 @@ class Candidate:
 
     def is_valid(self) -> bool:
         """Check whether the levels describe a case."""
+        return self._is_valid
+
+    @cached_property
+    def _is_valid(self) -> bool:
         try:
             if not (self.is_possible() and self.valid.case):
                 return False
