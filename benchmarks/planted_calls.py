@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 from unittest import mock
 
+import numpy as np
+
 from conformance.adapters import registry
 from conformance.adapters.api import Program
 from conformance.cases.arrays import array_digest
-from conformance.cases.case import Case, Rejected
+from conformance.cases.case import ARRAYS_KEY, ArrayUse, Case, Rejected
 from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS
 from conformance.exploration.candidate import Candidate
@@ -26,6 +28,7 @@ from conformance.exploration.oracles import _expected_for as expected_for
 from conformance.exploration.symptoms import Symptom, fatal_symptom, normalise_message
 from conformance.judging.expected import Expected
 from conformance.judging.verdict import ProgramOutcome, judge_outcome
+from conformance.translation.array_use import array_statements
 from conformance.translation.lowering import translate
 from reports.results.vocabulary import DifferenceKind, How, Outcome, Status, Verdict
 
@@ -73,15 +76,23 @@ def outcome_of(name: str, case: Case) -> ProgramOutcome:
     """Return the outcome of a case on a surface; name: without `planted.`."""
     import conformance_planted  # noqa: PLC0415
 
-    result = tuple(case.inputs[one].make() for one in OPERATORS[case.operator].inputs if one in case.inputs)
+    names = [one for one in OPERATORS[case.operator].inputs if one in case.inputs]
+    passed = {one: case.inputs[one].make() for one in names}
+    for statement in array_statements(case, use := case.parameters.get(ARRAYS_KEY)):
+        exec(statement, {"np": np}, passed)  # noqa: S102 - a statement of the suite's programs
     try:
         with _without_fatal_calls():
-            for operator, parameters in _calls(case):
-                result = (conformance_planted.call(name, operator, *result, **parameters),)
+            for _ in range(2 if use == ArrayUse.TWICE else 1):
+                result = tuple(passed[one] for one in names)
+                for operator, parameters in _calls(case):
+                    result = (conformance_planted.call(name, operator, *result, **parameters),)
     except Fatal as error:
         return ProgramOutcome(error.kind, message=f"planted: {error.kind}")
     except (ArithmeticError, AttributeError, ValueError, IndexError, TypeError) as error:
         return ProgramOutcome(Outcome.REJECTED, message=f"{type(error).__name__}: {error}")
+    if use == ArrayUse.OVERWRITTEN:
+        for array in passed.values():
+            array[...] = 0
     return ProgramOutcome(Outcome.RETURNED, result)
 
 

@@ -63,8 +63,8 @@ cases are generated. Level smoke has {smoke:,} cases, level standard has {standa
 CALLING = """\
 ## Bugs of calling
 
-The package also has bugs that depend on how a program calls an operator. No case can express such a call, so neither
-the catalogue nor exploration finds them. A test shows each of them with its own program.
+The package also has bugs that depend on the calls before or at the same time. No generated case can express such calls,
+so neither the catalogue nor exploration finds them. A test shows each of them with its own program.
 """
 SEARCHES = """\
 The last columns describe random searches, measured by `benchmarks/explore_faults.py`. The number is how many cases, of

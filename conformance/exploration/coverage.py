@@ -77,6 +77,7 @@ def factor_kinds(candidate: Candidate) -> tuple[str, ...]:
     found = {
         "violation": candidate.violation.name if candidate.violation else "",
         "following": candidate.following.operator if candidate.following else "",
+        "arrays": candidate.array_use,
         "numbers": "x" in candidate.written_numbers,
         "rank": levels["rank"],
         "values": levels["values"],

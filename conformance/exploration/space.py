@@ -20,9 +20,16 @@ from conformance.catalogue.factors import FactorLevel
 from conformance.catalogue.sweeps import DEFAULT_LEVELS, Sweep, generator_of_level
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import conventions_of, domains_of
+from conformance.exploration.conventions import is_checkable_violation
 from conformance.exploration.draws.conventions import InputOptions
 from conformance.exploration.draws.invalid_calls import AMOUNTS, Violation, violations_for
-from conformance.exploration.draws.numbers import FOLLOWED_OPERATORS, draw_following, draw_numbers, with_index_dtype
+from conformance.exploration.draws.numbers import (
+    FOLLOWED_OPERATORS,
+    draw_array_use,
+    draw_following,
+    draw_numbers,
+    with_index_dtype,
+)
 from conformance.exploration.draws.sizes import LONG_AXIS_CELLS, draw_sizes
 from conformance.exploration.rng import Rng
 
@@ -47,8 +54,9 @@ EXTRA_LEVELS: Mapping[str, Sequence[FactorLevel]] = {"p": (1.5,), "value": (-1, 
 """Levels that no sweep has. All frameworks agree on their meaning."""
 WHOLE_PAD_VALUES = (0, 7)
 """Pad values that every integer dtype has."""
-NUMBERS_INTERVAL, INVALID_INTERVAL, FOLLOWING_INTERVAL = 4, 12, 8
-"""One in this number of candidates has drawn numbers, violates a precondition, or is followed by a pooling."""
+NUMBERS_INTERVAL, INVALID_INTERVAL, FOLLOWING_INTERVAL, ARRAYS_INTERVAL = 4, 12, 8, 24
+"""One in this number of candidates has drawn numbers, violates a precondition, is followed by a pooling, or passes its
+arrays in another way."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +65,7 @@ class OperatorSpace:
 
     sweeps: its sweeps in the catalogue. word_levels: levels of WORD_FACTORS. value_choices: input values with dtypes.
     ranks: numbers of spatial axes. specials: special values that x may have.
+    violations: violations for which a surface may have to reject a call.
     """
 
     operator: str
@@ -65,6 +74,7 @@ class OperatorSpace:
     value_choices: Sequence[ValueChoice]
     ranks: Sequence[int]
     specials: Sequence[str] = ()
+    violations: Sequence[str] = ()
 
     @classmethod
     def from_sweeps(cls, operator: str, sweeps: Iterable[Sweep]) -> OperatorSpace:
@@ -85,7 +95,8 @@ class OperatorSpace:
         choices = value_choices(operator, own)
         swept_specials = {one.values for one in choices if one.values in SPECIAL_VALUES}
         specials = sorted(swept_specials | {mark for domain in domains_of(operator) for mark in domain.marks})
-        return cls(operator, own, words, choices, ranks, specials)
+        violations = [name for name in violations_for(operator) if is_checkable_violation(operator, name)]
+        return cls(operator, own, words, choices, ranks, specials, violations)
 
     def draw(self, rng: Rng, *, common: bool = False) -> Candidate:
         """Return a random candidate. Raises ValueError if no draw is valid.
@@ -105,8 +116,10 @@ class OperatorSpace:
             changed = draw_numbers(candidate, self.specials, rng)
         if self.operator in FOLLOWED_OPERATORS and rng.one_in(FOLLOWING_INTERVAL):
             changed = draw_following(candidate, rng)
-        elif (violations := violations_for(self.operator)) and rng.one_in(INVALID_INTERVAL):
-            violation = Violation(rng.choice(violations), rng.randrange(candidate.rank), rng.choice(AMOUNTS))
+        elif rng.one_in(ARRAYS_INTERVAL):
+            changed = draw_array_use(changed, rng)
+        elif self.violations and rng.one_in(INVALID_INTERVAL):
+            violation = Violation(rng.choice(self.violations), rng.randrange(candidate.rank), rng.choice(AMOUNTS))
             changed = replace(candidate, violation=violation)
         return changed if changed is candidate or is_affordable(changed) else candidate
 

@@ -210,6 +210,8 @@ def _threshold_size_features(case: Case) -> Iterator[str]:
 def _parameter_features(case: Case) -> Iterator[str]:
     given = case.parameters
     defaults = OPERATORS[case.operator].defaults if case.operator in OPERATORS else {}
+    if ARRAYS_KEY in given:
+        yield f"arrays = {given[ARRAYS_KEY]}"
     if case.via:
         yield f"the composition {' → '.join(case.via)}"
     if given.get("groups", 1) > 1:

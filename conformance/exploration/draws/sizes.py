@@ -18,6 +18,8 @@ VECTOR_WIDTH_SIZES = (15, 16, 17, 31, 32, 33, 63, 64, 65)
 """Extents and numbers of channels near the widths of vector instructions."""
 LONG_AXIS_CELLS = 65_536
 """Number of cells on an axis that overflows a 16-bit counter."""
+VERY_LONG_AXES = (131_073, 262_145, 300_007)
+"""Numbers of cells on an axis beyond 17 and 18 bits. They are rare, because few cases of this size are affordable."""
 LARGE_WINDOW_CELLS = (257, 300, 512, 700, 1030)
 """Numbers of cells of a window for which accumulation in 8 or 16 bits loses accuracy."""
 
@@ -139,7 +141,7 @@ def _draw_extents(rank: int, rng: Rng) -> tuple[int, ...]:
         extents[axis] = rng.choice(LARGE_WINDOW_CELLS)
     elif kind is ExtentKind.LONG:
         extents = [1] * rank if rng.one_in(2) else [min(size, 2) for size in extents]
-        extents[axis] = LONG_AXIS_CELLS + rng.randrange(5000)
+        extents[axis] = rng.choice(VERY_LONG_AXES) if rng.one_in(4) else LONG_AXIS_CELLS + rng.randrange(5000)
     elif kind is ExtentKind.MIDDLE:
         extents[axis] = rng.randint(5, 13)
     return tuple(extents)

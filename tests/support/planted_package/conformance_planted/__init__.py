@@ -11,6 +11,7 @@ from . import (  # noqa: F401 - importing a module registers its bugs
     bugs_padding,
     bugs_selection,
     bugs_sums,
+    second_arrays,
     second_calls,
     second_convolution,
     second_padding,
