@@ -93,7 +93,10 @@ def outcome_of(name: str, case: Case) -> ProgramOutcome:
     if use == ArrayUse.OVERWRITTEN:
         for array in passed.values():
             array[...] = 0
-    return ProgramOutcome(Outcome.RETURNED, result)
+    # As a worker process does, which sends arrays in the usual byte order.
+    return ProgramOutcome(
+        Outcome.RETURNED, tuple(one.astype(one.dtype.newbyteorder("="), copy=False) for one in result)
+    )
 
 
 def _calls(case: Case) -> list[tuple[str, dict[str, Any]]]:

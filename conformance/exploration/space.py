@@ -50,11 +50,17 @@ SIZE_KINDS = frozenset({ParameterKind.SIZES, ParameterKind.PADDING, ParameterKin
 """Kinds of parameters that are drawn independently of the sweeps."""
 WORD_FACTORS = (*(one.name for one in PARAMETERS.values() if one.kind not in SIZE_KINDS), "bias")
 """Factors whose levels are taken from the sweeps of the operator."""
-EXTRA_LEVELS: Mapping[str, Sequence[FactorLevel]] = {"p": (1.5,), "value": (-1, 0.5, 1000, math.inf, -math.inf)}
+EXTRA_LEVELS: Mapping[str, Sequence[FactorLevel]] = {
+    "p": (1.5,),
+    "value": (-1, 0.5, 1000, math.inf, -math.inf, math.nan),
+}
 """Levels that no sweep has. All frameworks agree on their meaning."""
 WHOLE_PAD_VALUES = (0, 7)
 """Pad values that every integer dtype has."""
-NUMBERS_INTERVAL, INVALID_INTERVAL, FOLLOWING_INTERVAL, ARRAYS_INTERVAL = 4, 12, 8, 24
+EXTRA_SPECIALS: Mapping[str, Sequence[str]] = {"adaptive_max_pool": ("nan",)}
+"""Special values that no sweep has, although the catalogue has cases with them."""
+PLANE_RANK = 2
+NUMBERS_INTERVAL, INVALID_INTERVAL, FOLLOWING_INTERVAL, ARRAYS_INTERVAL = 3, 12, 8, 24
 """One in this number of candidates has drawn numbers, violates a precondition, is followed by a pooling, or passes its
 arrays in another way."""
 
@@ -94,6 +100,7 @@ class OperatorSpace:
         ranks = sorted({rank for sweep in own for rank in sweep.factors["rank"]})
         choices = value_choices(operator, own)
         swept_specials = {one.values for one in choices if one.values in SPECIAL_VALUES}
+        swept_specials |= {*EXTRA_SPECIALS.get(operator, ())}
         specials = sorted(swept_specials | {mark for domain in domains_of(operator) for mark in domain.marks})
         violations = [name for name in violations_for(operator) if is_checkable_violation(operator, name)]
         return cls(operator, own, words, choices, ranks, specials, violations)
@@ -183,13 +190,17 @@ class OperatorSpace:
 
     def _draw_usual(self, rng: Rng, *, common: bool = False) -> tuple[dict[str, FactorLevel], InputOptions]:
         """Draw levels and inputs that are not meant to observe a convention."""
-        choice, rank = draw_values(self.value_choices, rng), rng.choice(self.ranks)
+        choice = draw_values(self.value_choices, rng)
+        # Most special code paths are for planes.
+        rank = PLANE_RANK if common and PLANE_RANK in self.ranks and rng.one_in(2) else rng.choice(self.ranks)
         inputs = dict(with_index_dtype(choice.inputs, rng))
         levels: dict[str, FactorLevel] = {"rank": rank, "dtype": choice.dtype, "values": choice.values}
         for name, choices in self.word_levels.items():
             levels[name] = self._draw_word(name, choices, rng)
         if "bias" in levels and "bias" not in inputs:
             levels["bias"] = False
+        if "value" in self.word_levels and rng.one_in(3):
+            levels["mode"] = PadMode.CONSTANT.value
         if levels.get("mode", PadMode.CONSTANT) != PadMode.CONSTANT:
             levels["value"] = 0  # other modes do not use it
         if dtype_kind(choice.dtype) is not DtypeKind.FLOATING and levels.get("value", 0) not in WHOLE_PAD_VALUES:
@@ -272,7 +283,10 @@ def _choices_of_sweep(operator: str, sweep: Sweep) -> Iterator[ValueChoice]:
     described = OPERATORS[operator]
     inputs = {name: sweep.common[name] for name in described.inputs if name in sweep.common}
     only_selects = described.arithmetic is Arithmetic.SELECTION and not described.is_gradient and not described.outputs
-    for dtype in sweep.factors.get("dtype", (DEFAULT_LEVELS["dtype"],)):
+    dtypes = sweep.factors.get("dtype", (DEFAULT_LEVELS["dtype"],))
+    if described.is_gradient:  # the sweeps of most gradients have no 16-bit dtypes
+        dtypes = tuple(dict.fromkeys((*dtypes, *sorted(SHORT_FLOATS))))
+    for dtype in dtypes:
         kind = dtype_kind(dtype)
         added = SELECTION_VALUES.get(kind, ()) if only_selects else ()
         for values in (*sweep.factors.get("values", (DEFAULT_LEVELS["values"],)), *added):
@@ -280,11 +294,20 @@ def _choices_of_sweep(operator: str, sweep: Sweep) -> Iterator[ValueChoice]:
                 yield ValueChoice(values, dtype, inputs)
 
 
+def _dtype_group(dtype: FactorLevel) -> str:
+    """Return the group of a dtype. Groups are drawn first, because integer dtypes outnumber the others."""
+    return "short floats" if dtype in SHORT_FLOATS else str(dtype_kind(dtype))
+
+
 def draw_values(choices: Sequence[ValueChoice], rng: Rng) -> ValueChoice:
-    """Draw a level of `values`, then one of its dtypes, then one of the choices with both."""
+    """Draw a level of `values`, then a group of its dtypes and one of them, then one of the choices with both."""
     every = list(dict.fromkeys(one.values for one in choices))
     usual = [values for values in every if values in EXACT_VALUES]
     unusual = [values for values in every if values not in EXACT_VALUES]
     values = rng.usual_or_unusual(usual or every, unusual or every)
-    dtype = rng.choice(list(dict.fromkeys(one.dtype for one in choices if one.values == values)))
+    dtypes: dict[str, list[FactorLevel]] = {}
+    for one in choices:
+        if one.values == values and one.dtype not in dtypes.setdefault(_dtype_group(one.dtype), []):
+            dtypes[_dtype_group(one.dtype)].append(one.dtype)
+    dtype = rng.choice(rng.choice(list(dtypes.values())))
     return rng.choice([one for one in choices if (one.values, one.dtype) == (values, dtype)])

@@ -94,7 +94,8 @@ def _numbers(
     if kind is NumberKind.BLOCK:
         start, value = rng.randrange(count), rng.choice(values)
         return [*integers[:start], *[value] * (rng.randint(1, 4)), *integers[start:]][:count]
-    values = values if rng.one_in(2) else [rng.choice(values)]
+    # All of them, or at most two: the more there are, the fewer windows have a certain pair alone.
+    values = values if rng.one_in(3) else [rng.choice(values), rng.choice(values)]
     return [rng.choice(values) if rng.one_in(3) else number for number in integers]
 
 

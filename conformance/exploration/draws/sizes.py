@@ -29,6 +29,7 @@ class ExtentKind(Enum):
 
     SMALL = "up to 4 cells"
     MIDDLE = "up to 13 cells"
+    WIDE = "up to 64 cells"
     VECTOR = "one of VECTOR_WIDTH_SIZES"
     LARGE = "one of LARGE_WINDOW_CELLS"
     LONG = "LONG_AXIS_CELLS or more"
@@ -82,7 +83,7 @@ def _draw_windows(extent: tuple[int, ...], rng: Rng) -> dict[str, FactorLevel]:
 
 def _draw_usual_windows(rank: int, rng: Rng) -> dict[str, FactorLevel]:
     """Draw a common configuration of windows. Frameworks have special code paths for these."""
-    window = rng.choice((1, 2, 3, 3, 5, 7))
+    window = rng.choice((1, 2, 3, 3, 3, 3, 5, 7))
     end = rng.choice((0, window // 2))
     return {
         "window": (window,) * rank,
@@ -129,7 +130,7 @@ def _draw_extents(rank: int, rng: Rng) -> tuple[int, ...]:
     """Draw small extents for all axes, then replace that of one axis by an extent of another kind."""
     kind = rng.usual_or_unusual(
         (ExtentKind.SMALL, ExtentKind.MIDDLE),
-        (ExtentKind.MIDDLE, ExtentKind.VECTOR, ExtentKind.LARGE, ExtentKind.LONG),
+        (ExtentKind.MIDDLE, ExtentKind.WIDE, ExtentKind.VECTOR, ExtentKind.LARGE, ExtentKind.LONG),
     )
     extents = [rng.randint(1, 4 if kind is ExtentKind.SMALL else 9) for _ in range(rank)]
     # Three axes of 9 cells would leave few terms for windows and channels.
@@ -142,6 +143,8 @@ def _draw_extents(rank: int, rng: Rng) -> tuple[int, ...]:
     elif kind is ExtentKind.LONG:
         extents = [1] * rank if rng.one_in(2) else [min(size, 2) for size in extents]
         extents[axis] = rng.choice(VERY_LONG_AXES) if rng.one_in(4) else LONG_AXIS_CELLS + rng.randrange(5000)
+    elif kind is ExtentKind.WIDE:
+        extents[axis] = rng.randint(14, 64)
     elif kind is ExtentKind.MIDDLE:
         extents[axis] = rng.randint(5, 13)
     return tuple(extents)
