@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any
 
-from conformance.cases.case import ARRAYS_KEY, Case
+from conformance.cases.case import ARRAYS_KEY, ArrayUse, Case
 from conformance.cases.compositions import plan_steps
 from conformance.cases.invalid import violations_of
 from conformance.cases.operators import OPERATORS, PARAMETERS, Geometry, ParameterKind
@@ -166,10 +166,20 @@ class Candidate:
         """Check whether the levels describe a case."""
         return self._is_valid
 
+    @property
+    def has_possible_arrays(self) -> bool:
+        """Whether the program can pass its arrays in this way.
+
+        Only one item can be repeated without a comparison of items. The words of bfloat16 have no other byte order.
+        """
+        if self.array_use == ArrayUse.EXPANDED:
+            return self.levels.get("batch", 1) == 1
+        return self.array_use != ArrayUse.BYTE_SWAPPED or self.levels["dtype"] != "bfloat16"
+
     @cached_property
     def _is_valid(self) -> bool:
         try:
-            if not (self.is_possible() and self.valid.case):
+            if not (self.has_possible_arrays and self.is_possible() and self.valid.case):
                 return False
             if self.following:
                 plan_steps(self.valid.case)

@@ -8,16 +8,16 @@ independently of the sweeps, see `sizes`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conformance import CatalogueError
 from conformance.cases.arrays import SHORT_FLOATS, dtype_kind
-from conformance.cases.generators import SPECIAL_VALUES, DtypeKind, GeneratorName
+from conformance.cases.generators import SPECIAL_VALUES, DtypeKind
 from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry, Operator, PadMode, ParameterKind
 from conformance.cases.steps import case_step
 from conformance.catalogue.factors import FactorLevel
-from conformance.catalogue.sweeps import DEFAULT_LEVELS, Sweep, generator_of_level
+from conformance.catalogue.sweeps import Sweep
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import conventions_of, domains_of
 from conformance.exploration.conventions import is_checkable_violation
@@ -31,6 +31,7 @@ from conformance.exploration.draws.numbers import (
     with_index_dtype,
 )
 from conformance.exploration.draws.sizes import LONG_AXIS_CELLS, draw_sizes
+from conformance.exploration.draws.values import EXACT_VALUES, ValueChoice, draw_values, value_choices
 from conformance.exploration.rng import Rng
 
 MAX_TERMS = 400_000
@@ -60,6 +61,10 @@ WHOLE_PAD_VALUES = (0, 7)
 EXTRA_SPECIALS: Mapping[str, Sequence[str]] = {"adaptive_max_pool": ("nan",)}
 """Special values that no sweep has, although the catalogue has cases with them."""
 PLANE_RANK = 2
+"""Number of spatial axes of most common configurations."""
+FEW_CELLS = {"batch": 2, "channels": 3, "out": 3}
+MAX_FEW_EXTENT = 9
+"""Sizes of candidates whose numbers are drawn."""
 NUMBERS_INTERVAL, INVALID_INTERVAL, FOLLOWING_INTERVAL, ARRAYS_INTERVAL = 3, 12, 8, 24
 """One in this number of candidates has drawn numbers, violates a precondition, is followed by a pooling, or passes its
 arrays in another way."""
@@ -120,7 +125,7 @@ class OperatorSpace:
         """Return the candidate with drawn numbers, with a following operator, or with a violated precondition."""
         changed = candidate
         if rng.one_in(NUMBERS_INTERVAL):
-            changed = draw_numbers(candidate, self.specials, rng)
+            changed = draw_numbers(_with_few_cells(candidate), self.specials, rng)
         if self.operator in FOLLOWED_OPERATORS and rng.one_in(FOLLOWING_INTERVAL):
             changed = draw_following(candidate, rng)
         elif rng.one_in(ARRAYS_INTERVAL):
@@ -219,6 +224,17 @@ class OperatorSpace:
         return rng.usual_or_unusual(default, others) if default and others else rng.choice(choices)
 
 
+def _with_few_cells(candidate: Candidate) -> Candidate:
+    """Return the candidate with sizes for which numbers are drawn; the candidate itself if these are invalid."""
+    levels = candidate.levels
+    fewer = {name: min(levels[name], most) for name, most in FEW_CELLS.items() if name in levels}
+    fewer["extent"] = tuple(min(size, MAX_FEW_EXTENT) for size in candidate.per_axis("extent"))
+    if all(levels[name] == level for name, level in fewer.items()):
+        return candidate
+    smaller = candidate.with_levels(**fewer)
+    return smaller if smaller.is_valid() and not conventions_of(smaller) else candidate
+
+
 def is_affordable(candidate: Candidate) -> bool:
     """Check that a candidate is valid and that the reference computes it in a fraction of a second."""
     if not candidate.is_valid():
@@ -249,65 +265,3 @@ def count_terms(candidate: Candidate) -> int:
     step = case_step(candidate.valid.case)
     inner = max(step.kernel[:2], default=1) if step.kernel else 1
     return max(math.prod(step.output) * max(math.prod(step.window), 1) * inner, math.prod(step.shape))
-
-
-EXACT_VALUES = frozenset({GeneratorName.INTEGERS, GeneratorName.DISTINCT, GeneratorName.ARANGE})
-"""Usual levels of `values`: integers, whose sums are exact."""
-SELECTION_VALUES: Mapping[DtypeKind, Sequence[str]] = {
-    DtypeKind.INTEGER: (GeneratorName.EXTREMES.value,),
-    DtypeKind.FLOATING: (GeneratorName.MANTISSAS.value, GeneratorName.WIDE.value),
-}
-"""Additional levels of `values` by kind of dtype.
-
-They are for operators that return input values unchanged, so that limits of integer dtypes and full mantissas cause no
-rounding.
-"""
-
-
-@dataclass(frozen=True)
-class ValueChoice:
-    """Levels of `values` and `dtype`, and the generator options of each input."""
-
-    values: FactorLevel
-    dtype: FactorLevel
-    inputs: InputOptions
-
-
-def value_choices(operator: str, sweeps: Iterable[Sweep]) -> tuple[ValueChoice, ...]:
-    """Return the value choices of the sweeps of an operator, with SELECTION_VALUES and without duplicates."""
-    by_repr = {repr(one): one for sweep in sweeps for one in _choices_of_sweep(operator, sweep)}  # dicts are unhashable
-    return tuple(by_repr.values())
-
-
-def _choices_of_sweep(operator: str, sweep: Sweep) -> Iterator[ValueChoice]:
-    described = OPERATORS[operator]
-    inputs = {name: sweep.common[name] for name in described.inputs if name in sweep.common}
-    only_selects = described.arithmetic is Arithmetic.SELECTION and not described.is_gradient and not described.outputs
-    dtypes = sweep.factors.get("dtype", (DEFAULT_LEVELS["dtype"],))
-    if described.is_gradient:  # the sweeps of most gradients have no 16-bit dtypes
-        dtypes = tuple(dict.fromkeys((*dtypes, *sorted(SHORT_FLOATS))))
-    for dtype in dtypes:
-        kind = dtype_kind(dtype)
-        added = SELECTION_VALUES.get(kind, ()) if only_selects else ()
-        for values in (*sweep.factors.get("values", (DEFAULT_LEVELS["values"],)), *added):
-            if kind in generator_of_level(values).kinds:
-                yield ValueChoice(values, dtype, inputs)
-
-
-def _dtype_group(dtype: FactorLevel) -> str:
-    """Return the group of a dtype. Groups are drawn first, because integer dtypes outnumber the others."""
-    return "short floats" if dtype in SHORT_FLOATS else str(dtype_kind(dtype))
-
-
-def draw_values(choices: Sequence[ValueChoice], rng: Rng) -> ValueChoice:
-    """Draw a level of `values`, then a group of its dtypes and one of them, then one of the choices with both."""
-    every = list(dict.fromkeys(one.values for one in choices))
-    usual = [values for values in every if values in EXACT_VALUES]
-    unusual = [values for values in every if values not in EXACT_VALUES]
-    values = rng.usual_or_unusual(usual or every, unusual or every)
-    dtypes: dict[str, list[FactorLevel]] = {}
-    for one in choices:
-        if one.values == values and one.dtype not in dtypes.setdefault(_dtype_group(one.dtype), []):
-            dtypes[_dtype_group(one.dtype)].append(one.dtype)
-    dtype = rng.choice(rng.choice(list(dtypes.values())))
-    return rng.choice([one for one in choices if (one.values, one.dtype) == (values, dtype)])

@@ -163,5 +163,5 @@ def with_index_dtype(inputs: Mapping[str, Mapping[str, Any]], rng: Rng) -> Mappi
 
 def draw_array_use(candidate: Candidate, rng: Rng) -> Candidate:
     """Return the candidate with arrays that the program passes in another way, such as strided."""
-    uses = [use for use in ArrayUse if use is not ArrayUse.EXPANDED or candidate.levels["batch"] == 1]
-    return replace(candidate, array_use=rng.choice(uses).value)
+    uses = (replace(candidate, array_use=use.value) for use in ArrayUse)
+    return rng.choice([one for one in uses if one.has_possible_arrays])
