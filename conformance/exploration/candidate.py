@@ -173,7 +173,7 @@ class Candidate:
         Only one item can be repeated without a comparison of items. The words of bfloat16 have no other byte order.
         """
         if self.array_use == ArrayUse.EXPANDED:
-            return self.levels.get("batch", 1) == 1
+            return bool(self.levels.get("batch", 1) == 1)
         return self.array_use != ArrayUse.BYTE_SWAPPED or self.levels["dtype"] != "bfloat16"
 
     @cached_property
