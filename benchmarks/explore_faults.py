@@ -2,7 +2,7 @@
 
 All surfaces of the backend `planted` (tests/support/planted_package) are explored together, each until its bug is
 found. Every generated case counts, even if all bugs of its operator have been found. The first case that shows a bug is
-shrunk and compared with the smallest case found by hand.
+shrunk and compared with the smallest case found by hand. The same command continues an interrupted search.
 
     python benchmarks/explore_faults.py --cases 20000 --seed 0 --draw guided --shrink --write guided-0.json
     python benchmarks/explore_faults.py --cases 20000 --seed 0 --draw plain --write plain-0.json
@@ -20,9 +20,11 @@ A bug that is not found counts with all cases. --columns writes columns for `ben
 import argparse
 import json
 import math
+import pickle
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,22 +32,20 @@ from typing import Any
 from conformance.adapters import registry
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
-from conformance.execution.job import Limits
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.diagnosis import MAX_SHRINK_EVALUATIONS, max_differing
-from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, make_requests
+from conformance.exploration.evaluation import CandidateResult, LocalEvaluator
 from conformance.exploration.explorer import CANDIDATES_PER_GENERATION, Explorer
-from conformance.exploration.oracles import ReferenceOracle
 from conformance.exploration.shrinking import SHRINK_BATCH_SIZE, shrink
 from conformance.exploration.space import OperatorSpace
 from conformance.judging.ledger import Ledger
 
 sys.path.insert(0, str(Path(__file__).parent))
 from explore_uniform import Uniform
-from planted_calls import FATAL_NAMES, differs, evaluate_in_process, planted_bugs
+from planted_calls import differs, evaluate_in_process, planted_bugs
 
-HANG_SECONDS = 2.0
-"""Time limit of one case in seconds."""
+UNSAVED = {"evaluator", "spaces", "findings"}
+"""Attributes of an explorer that do not change, or that this search does not use."""
 LIMITS = (1000, 2000, 4000, 20_000, 200_000)
 """Numbers of cases for which searches are compared."""
 
@@ -86,41 +86,54 @@ def count_non_default_factors(case: Any) -> int:
 
 
 class Search:
-    """A search for all bugs: the explorer draws cases, and each surface is run until its bug is found."""
+    """A search for all bugs: the explorer draws cases, and each surface runs the cases of its operators.
 
-    def __init__(self, evaluator: LocalEvaluator, known: dict[str, Any], seed: int, draw: str) -> None:
-        swept = {
-            operator: OperatorSpace.from_sweeps(operator, loading.load_catalogue().sweeps) for operator in OPERATORS
-        }
+    found: number, case and symptom of the first case that shows the bug of a surface. shown: number of cases that do.
+    """
+
+    def __init__(self, known: dict[str, Any], seed: int, draw: str) -> None:
+        sweeps = loading.load_catalogue().sweeps
+        swept = {operator: OperatorSpace.from_sweeps(operator, sweeps) for operator in OPERATORS}
         spaces: Any = {name: Uniform(space) for name, space in swept.items()} if draw == "uniform" else swept
+        # The evaluator is only for the findings of an explorer, which this search does not use.
+        evaluator = LocalEvaluator(registry.get_backend("planted"), sys.executable, Ledger())
         self.explorer = Explorer(evaluator, spaces, seed, guided=draw == "guided")
-        self.evaluator = evaluator
         self.bugs = {bug.surface: bug for bug in known.values()}
         self.found: dict[str, tuple[int, Candidate, Any]] = {}
-
-    def surfaces(self, operator: str) -> list[str]:
-        """Return the surfaces with a bug in an operator that has not been found yet."""
-        return [name for name, bug in self.bugs.items() if operator in bug.operators and name not in self.found]
+        self.shown: Counter[str] = Counter()
 
     def generation(self, size: int) -> None:
         """Draw a generation and evaluate the cases that may show a bug."""
         results = []
         for number, candidate in enumerate(self.explorer.draw_generation(size), self.explorer.counts.cases + 1):
-            surfaces = [name for name in self.surfaces(candidate.operator) if differs(name, candidate)]
-            results.append(self.evaluate(candidate, surfaces) if surfaces else CandidateResult(candidate))
+            of_operator = [name for name, bug in self.bugs.items() if candidate.operator in bug.operators]
+            surfaces = [name for name in of_operator if differs(name, candidate)]
+            results.append(evaluate_in_process(candidate, surfaces) if surfaces else CandidateResult(candidate))
             for result in results[-1].surface_results:
                 if result.is_new:
-                    self.found[result.surface] = (number, candidate, result.symptom)
+                    self.shown[result.surface] += 1
+                    self.found.setdefault(result.surface, (number, candidate, result.symptom))
         self.explorer.record_results(results)
 
-    def evaluate(self, candidate: Candidate, surfaces: list[str]) -> CandidateResult:
-        """Check a case on surfaces: in a worker process for bugs that end the process, otherwise in this one."""
-        fatal = [name for name in surfaces if name.removeprefix("planted.").startswith(FATAL_NAMES)]
-        results = list(evaluate_in_process(candidate, [name for name in surfaces if name not in fatal]).surface_results)
-        if fatal and not candidate.violation:
-            (in_worker,) = self.evaluator.evaluate(make_requests(ReferenceOracle(), [candidate]), fatal)
-            results += in_worker.surface_results
-        return CandidateResult(candidate, results)
+    def save(self, path: Path) -> None:
+        """Save everything that the next generation depends on."""
+        explorer = {name: value for name, value in vars(self.explorer).items() if name not in UNSAVED}
+        path.write_bytes(pickle.dumps((explorer, self.found, self.shown)))
+
+    def restore(self, path: Path) -> None:
+        """Continue from a saved state."""
+        explorer, self.found, self.shown = pickle.loads(path.read_bytes())  # noqa: S301 - written by `save`
+        vars(self.explorer).update(explorer)
+
+    def result(self, bug: Any, *, shrinks: bool) -> dict[str, Any] | None:
+        """Return the first case that shows a bug, and how many do; None if none does."""
+        if bug.surface not in self.found:
+            return None
+        small = self.smallest(bug.surface) if shrinks else None
+        same_operator = small and small.operator == bug.operators[0]
+        steps = extra_factors(small, dict(bug.smallest)) if same_operator and not bug.rejected else None
+        first, case = self.found[bug.surface][0], small and small.raw_case["id"]
+        return {"first": first, "shown": self.shown[bug.surface], "steps": steps, "case": case}
 
     def smallest(self, surface: str) -> Candidate:
         """Shrink the case that showed the bug of a surface."""
@@ -132,7 +145,7 @@ class Search:
             limit = evaluations_left if differing_count < max_differing(symptom) else 0
             evaluated = [one for one in candidates if differs(surface, one)][:limit]
             evaluations_left -= len(evaluated)
-            results = [self.evaluate(one, [surface]) for one in evaluated]
+            results = [evaluate_in_process(one, [surface]) for one in evaluated]
             by_id = {id(result.candidate): result for result in results}
             shown = [id(one) in by_id and by_id[id(one)].shows(surface, symptom) for one in candidates]
             differing_count += sum(shown)
@@ -189,7 +202,7 @@ def ratios(tables: list[dict[str, Any]]) -> Iterator[str]:
         draw: {name: statistics.geometric_mean([_first(table, name, cases) for table in some]) for name in bugs}
         for draw, some in by_draw.items()
     }
-    for number in (1, 2):
+    for number in sorted({bug.planted_set for bug in bugs.values()}):
         names = [name for name, bug in bugs.items() if bug.planted_set == number]
         mean = statistics.geometric_mean([firsts["uniform"][name] / firsts["guided"][name] for name in names])
         counts = {
@@ -248,34 +261,23 @@ def main() -> None:
 
 
 def search(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Search for all bugs; return the seed, the kind of draws, the number of cases, and the result for each bug."""
-    known = planted_bugs()
+    """Search for all bugs; return the seed, the kind of draws, the number of cases, and the result for each bug.
+
+    The state after each generation is saved next to the results, from where the same command continues.
+    """
+    known, start = planted_bugs(), time.perf_counter()
     registry.backend_names.cache_clear()
-    backend = registry.get_backend("planted")
-    start = time.perf_counter()
-    with LocalEvaluator(backend, sys.executable, Ledger(), limits=Limits(case_seconds=HANG_SECONDS)) as evaluator:
-        search = Search(evaluator, known, arguments.seed, arguments.draw)
-        while search.explorer.counts.cases < arguments.cases and len(search.found) < len(known):
-            search.generation(min(CANDIDATES_PER_GENERATION, arguments.cases - search.explorer.counts.cases))
-            done = search.explorer.counts.cases
-            print(
-                f"{done:,} cases, {time.perf_counter() - start:.0f} s: {len(search.found)} of {len(known)}", flush=True
-            )
-        table = {}
-        for name, bug in known.items():
-            if bug.surface not in search.found:
-                table[name] = None
-                continue
-            small = search.smallest(bug.surface) if arguments.shrink else None
-            same_operator = small and small.operator == bug.operators[0]
-            steps = extra_factors(small, dict(bug.smallest)) if same_operator and not bug.rejected else None
-            table[name] = {
-                "first": search.found[bug.surface][0],
-                "steps": steps,
-                "case": small and small.raw_case["id"],
-            }
-            print(name, table[name], flush=True)
-    return {"seed": arguments.seed, "draw": arguments.draw, "cases": arguments.cases, "faults": table}
+    search = Search(known, arguments.seed, arguments.draw)
+    state = arguments.write.with_suffix(".state")
+    if state.exists():
+        search.restore(state)
+    while (left := arguments.cases - search.explorer.counts.cases) > 0:
+        search.generation(min(CANDIDATES_PER_GENERATION, left))
+        search.save(state)
+        done, seconds = search.explorer.counts.cases, time.perf_counter() - start
+        print(f"{done:,} cases, {seconds:.0f} s: {len(search.found)} of {len(known)}", flush=True)
+    faults = {name: search.result(bug, shrinks=arguments.shrink) for name, bug in known.items()}
+    return {"seed": arguments.seed, "draw": arguments.draw, "cases": arguments.cases, "faults": faults}
 
 
 if __name__ == "__main__":

@@ -57,14 +57,14 @@ it, and that it does not show in a neighbouring case.
 
 The columns **smoke** and **standard** describe the two levels of the catalogue. The number is how many cases of the
 level run, in catalogue order, until the first one shows the bug. The number in parentheses is how many cases of the
-level show it. A dash means that no case shows it. The bugs of set 2 were designed without knowledge of how cases are
-generated. Level smoke has {smoke:,} cases, level standard has {standard:,}.
+level show it. A dash means that no case shows it. The bugs of sets 2 and 3 were designed without knowledge of how
+cases are generated. Level smoke has {smoke:,} cases, level standard has {standard:,}.
 """
 CALLING = """\
 ## Bugs of calling
 
-The package also has bugs that depend on how a program calls an operator. No case can express such a call, so neither
-the catalogue nor exploration finds them. A test shows each of them with its own program.
+The package also has bugs that depend on the calls before or at the same time. No generated case can express such calls,
+so neither the catalogue nor exploration finds them. A test shows each of them with its own program.
 """
 SEARCHES = """\
 The last columns describe random searches, measured by `benchmarks/explore_faults.py`. The number is how many cases, of
@@ -149,7 +149,7 @@ def page(cases: Mapping[str, int], found: Found, more: Columns) -> str:
 def sets(found: Found) -> str:
     """Return a table with the number of bugs found, by the set to which they belong."""
     rows = []
-    for number in (1, 2):
+    for number in sorted({bug.planted_set for bug in BUGS.values()}):
         names = [bug.name for bug in BUGS.values() if bug.planted_set == number]
         rows.append(
             [str(number), str(len(names)), *(str(sum(found[name][level][1] > 0 for name in names)) for level in LEVELS)]

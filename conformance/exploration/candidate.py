@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any
 
-from conformance.cases.case import Case
+from conformance.cases.case import ARRAYS_KEY, ArrayUse, Case
 from conformance.cases.compositions import plan_steps
 from conformance.cases.invalid import violations_of
 from conformance.cases.operators import OPERATORS, PARAMETERS, Geometry, ParameterKind
@@ -56,6 +56,7 @@ class Candidate:
     written_numbers: inputs that are given as nested lists instead of generated.
     violation: the precondition that the call violates, None for a valid call.
     following: a pooling that reads the output, None if the operator is the only one.
+    array_use: how the program passes its arrays (`ArrayUse`), "" for contiguous arrays.
     """
 
     operator: str
@@ -64,6 +65,7 @@ class Candidate:
     written_numbers: Mapping[str, Any] = field(default_factory=dict)
     violation: Violation | None = None
     following: FollowingPool | None = None
+    array_use: str = ""
 
     def __reduce__(self) -> tuple[type[Candidate], tuple[Any, ...]]:
         """Pickle the fields only: cached properties are computed again in the other process."""
@@ -98,6 +100,8 @@ class Candidate:
         parts = []
         if self.following:
             parts.append(f"then-{self.following.operator.replace('_', '-')}-w{self.following.window}")
+        if self.array_use:
+            parts.append(self.array_use.replace("_", "-"))
         if self.violation:
             words = re.sub("([A-Z])", r"-\1", self.violation.name).lower()
             parts.append(f"{words[1:]}-{self.violation.axis}.{self.violation.amount}")
@@ -129,6 +133,8 @@ class Candidate:
         if self.following:
             window = [self.following.window] * self.rank
             raw["then"] = [{"operator": self.following.operator, "window": window}]
+        if self.array_use:
+            raw[ARRAYS_KEY] = self.array_use
         # The name of the levels does not contain the numbers, so a digest keeps ids unique.
         unusual = self.written_numbers or {name: spec for name, spec in self.inputs.items() if len(spec) > 1}
         if unusual:
@@ -158,8 +164,22 @@ class Candidate:
 
     def is_valid(self) -> bool:
         """Check whether the levels describe a case."""
+        return self._is_valid
+
+    @property
+    def has_possible_arrays(self) -> bool:
+        """Whether the program can pass its arrays in this way.
+
+        Only one item can be repeated without a comparison of items. The words of bfloat16 have no other byte order.
+        """
+        if self.array_use == ArrayUse.EXPANDED:
+            return bool(self.levels.get("batch", 1) == 1)
+        return self.array_use != ArrayUse.BYTE_SWAPPED or self.levels["dtype"] != "bfloat16"
+
+    @cached_property
+    def _is_valid(self) -> bool:
         try:
-            if not (self.is_possible() and self.valid.case):
+            if not (self.has_possible_arrays and self.is_possible() and self.valid.case):
                 return False
             if self.following:
                 plan_steps(self.valid.case)
@@ -204,6 +224,7 @@ class Candidate:
     def non_default_factors(self) -> Iterator[str]:
         """Yield the factors that are not at their simplest level, once per axis that deviates."""
         yield from ["following"] * bool(self.following)
+        yield from ["array_use"] * bool(self.array_use)
         for factor, level in self.levels.items():
             simplest = SIMPLEST_LEVELS.get(factor, OPERATORS[self.operator].defaults.get(factor))
             if factor == "values":

@@ -71,15 +71,29 @@ def unsupported_by_oracle(
             where = f"{candidate.rank} spatial axes"
             return Unsupported(f"the case observes {convention_id}, from which the surface deviates for {where}")
     expect = candidate.case.expect
-    return _unsupported_rejection(candidate.case.operator, expect, known) if isinstance(expect, Rejected) else None
+    return _unsupported_rejection(candidate.operator, surface, expect, known) if isinstance(expect, Rejected) else None
 
 
-def _unsupported_rejection(operator: str, expect: Rejected, known: Callable[[Case], bool]) -> Unsupported | None:
+def is_checkable_violation(operator: str, violation: str) -> bool:
+    """Whether the catalogue requires that an operator rejects a violation, or has a convention about it."""
+    return bool(_cases_with_violation(operator, violation) or _conventions_about(operator, violation))
+
+
+def _unsupported_rejection(
+    operator: str, surface: Surface, expect: Rejected, known: Callable[[Case], bool]
+) -> Unsupported | None:
     """Return the reason why a surface need not reject a violation; None if it must."""
-    cases = _cases_with_violation(operator, expect.violation)
-    if not cases:
+    cases, conventions = (
+        _cases_with_violation(operator, expect.violation),
+        _conventions_about(operator, expect.violation),
+    )
+    if not cases and not conventions:
         return Unsupported(f"no case of the catalogue requires that {operator} rejects {expect.violation}")
-    if any(map(known, cases)):
+    for case, answer in {} if cases else conventions.items():
+        declared = surface.declarations.get(case.id)
+        if declared is None or declared.answer != answer:
+            return Unsupported(f"the surface does not declare for {case.id} that it rejects the call")
+    if any(map(known, (*cases, *conventions))):
         return Unsupported(f"the ledger lists a call with the violation {expect.violation} that the surface accepts")
     return None
 
@@ -130,6 +144,18 @@ def _cases_with_violation(operator: str, violation: str) -> tuple[Case, ...]:
     """Return the cases of the catalogue in which an operator must reject a violation."""
     expect, cases = Rejected(violation), loading.load_catalogue().cases
     return tuple(case for case in cases if case.operator == operator and case.expect == expect)
+
+
+@cache
+def _conventions_about(operator: str, violation: str) -> Mapping[Case, str]:
+    """Return the cases of the conventions of an operator with the answer that rejects a violation, and this answer."""
+    return {
+        case: name
+        for case in _convention_cases()
+        if case.operator == operator and case.id == case.convention_id and isinstance(case.expect, Answers)
+        for name, answer in case.expect.named.items()
+        if answer == Rejected(violation)
+    }
 
 
 @cache

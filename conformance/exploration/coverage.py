@@ -21,7 +21,7 @@ DRAWS_PER_CHOICE = 6
 """Number of candidates drawn for each one that is selected."""
 NOVELTY_WINDOW = 20
 """Number of candidates of an operator over which the moving average of the novelty is computed."""
-MIN_NOVELTY = 0.02
+MIN_NOVELTY = 0.005
 """Lower bound of the average novelty, so that every operator gets further turns."""
 
 
@@ -77,12 +77,14 @@ def factor_kinds(candidate: Candidate) -> tuple[str, ...]:
     found = {
         "violation": candidate.violation.name if candidate.violation else "",
         "following": candidate.following.operator if candidate.following else "",
+        "arrays": candidate.array_use,
         "numbers": "x" in candidate.written_numbers,
         "rank": levels["rank"],
         "values": levels["values"],
         "dtype": levels["dtype"],
         "extent": _size_class(max(step.shape[2:])),
         "channels": _size_class(step.shape[1]),
+        "parity": step.shape[1] > 1 and step.shape[1] % 2,
         "batch": min(step.shape[0], 2),  # one item or several
         "alike": _has_equal_axes(candidate),
         # Every word is a kind. The number that constant padding writes selects no code path.

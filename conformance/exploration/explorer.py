@@ -24,7 +24,7 @@ CANDIDATES_PER_GENERATION = 1000
 """Number of candidates in one generation."""
 METAMORPHIC_INTERVAL = 20
 """One in this number of candidates is also checked against metamorphic relations."""
-COMMON_INTERVAL = 6
+COMMON_INTERVAL = 4
 """One in this number of new candidates has a common configuration of windows, regardless of coverage."""
 MIN_CANDIDATES_PER_WORKER = 50
 """Minimum number of candidates in a part of a generation. Fewer are not worth the start of a framework."""

@@ -161,9 +161,9 @@ class RelationOracle:
         """Return a check for each relation and surface.
 
         A candidate that observes a convention has no checks, because some answers to it violate a relation. Neither has
-        an invalid call, nor a sequence of operators.
+        an invalid call, a sequence of operators, or a call whose arrays are passed in another way.
         """
-        if conventions_of(candidate) or candidate.violation or candidate.following:
+        if conventions_of(candidate) or candidate.violation or candidate.following or candidate.array_use:
             return []
         inputs = {name: spec.make() for name, spec in candidate.case.inputs.items()}
         checks = []

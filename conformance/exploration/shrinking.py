@@ -105,6 +105,8 @@ def _shrink_steps(candidate: Candidate) -> Iterator[Candidate]:
 def _simpler_calls(candidate: Candidate) -> Iterator[Candidate]:
     """Yield candidates without the following operator, and with a violation nearer to its boundary."""
     bare = replace(candidate, written_numbers={})
+    if candidate.array_use:
+        yield replace(bare, array_use="")
     if candidate.following:
         yield replace(bare, following=None)
         for window in range(1, candidate.following.window):

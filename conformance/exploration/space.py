@@ -8,22 +8,30 @@ independently of the sweeps, see `sizes`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conformance import CatalogueError
 from conformance.cases.arrays import SHORT_FLOATS, dtype_kind
-from conformance.cases.generators import SPECIAL_VALUES, DtypeKind, GeneratorName
+from conformance.cases.generators import SPECIAL_VALUES, DtypeKind
 from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry, Operator, PadMode, ParameterKind
 from conformance.cases.steps import case_step
 from conformance.catalogue.factors import FactorLevel
-from conformance.catalogue.sweeps import DEFAULT_LEVELS, Sweep, generator_of_level
+from conformance.catalogue.sweeps import Sweep
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import conventions_of, domains_of
+from conformance.exploration.conventions import is_checkable_violation
 from conformance.exploration.draws.conventions import InputOptions
 from conformance.exploration.draws.invalid_calls import AMOUNTS, Violation, violations_for
-from conformance.exploration.draws.numbers import FOLLOWED_OPERATORS, draw_following, draw_numbers, with_index_dtype
+from conformance.exploration.draws.numbers import (
+    FOLLOWED_OPERATORS,
+    draw_array_use,
+    draw_following,
+    draw_numbers,
+    with_index_dtype,
+)
 from conformance.exploration.draws.sizes import LONG_AXIS_CELLS, draw_sizes
+from conformance.exploration.draws.values import EXACT_VALUES, ValueChoice, draw_values, value_choices
 from conformance.exploration.rng import Rng
 
 MAX_TERMS = 400_000
@@ -43,12 +51,23 @@ SIZE_KINDS = frozenset({ParameterKind.SIZES, ParameterKind.PADDING, ParameterKin
 """Kinds of parameters that are drawn independently of the sweeps."""
 WORD_FACTORS = (*(one.name for one in PARAMETERS.values() if one.kind not in SIZE_KINDS), "bias")
 """Factors whose levels are taken from the sweeps of the operator."""
-EXTRA_LEVELS: Mapping[str, Sequence[FactorLevel]] = {"p": (1.5,), "value": (-1, 0.5, 1000, math.inf, -math.inf)}
+EXTRA_LEVELS: Mapping[str, Sequence[FactorLevel]] = {
+    "p": (1.5,),
+    "value": (-1, 0.5, 1000, math.inf, -math.inf, math.nan),
+}
 """Levels that no sweep has. All frameworks agree on their meaning."""
 WHOLE_PAD_VALUES = (0, 7)
 """Pad values that every integer dtype has."""
-NUMBERS_INTERVAL, INVALID_INTERVAL, FOLLOWING_INTERVAL = 4, 12, 8
-"""One in this number of candidates has drawn numbers, violates a precondition, or is followed by a pooling."""
+EXTRA_SPECIALS: Mapping[str, Sequence[str]] = {"adaptive_max_pool": ("nan",)}
+"""Special values that no sweep has, although the catalogue has cases with them."""
+PLANE_RANK = 2
+"""Number of spatial axes of most common configurations."""
+FEW_CELLS = {"batch": 2, "channels": 3, "out": 3}
+MAX_FEW_EXTENT = 9
+"""Sizes of candidates whose numbers are drawn."""
+NUMBERS_INTERVAL, INVALID_INTERVAL, FOLLOWING_INTERVAL, ARRAYS_INTERVAL = 3, 12, 8, 24
+"""One in this number of candidates has drawn numbers, violates a precondition, is followed by a pooling, or passes its
+arrays in another way."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +76,7 @@ class OperatorSpace:
 
     sweeps: its sweeps in the catalogue. word_levels: levels of WORD_FACTORS. value_choices: input values with dtypes.
     ranks: numbers of spatial axes. specials: special values that x may have.
+    violations: violations for which a surface may have to reject a call.
     """
 
     operator: str
@@ -65,6 +85,7 @@ class OperatorSpace:
     value_choices: Sequence[ValueChoice]
     ranks: Sequence[int]
     specials: Sequence[str] = ()
+    violations: Sequence[str] = ()
 
     @classmethod
     def from_sweeps(cls, operator: str, sweeps: Iterable[Sweep]) -> OperatorSpace:
@@ -84,8 +105,10 @@ class OperatorSpace:
         ranks = sorted({rank for sweep in own for rank in sweep.factors["rank"]})
         choices = value_choices(operator, own)
         swept_specials = {one.values for one in choices if one.values in SPECIAL_VALUES}
+        swept_specials |= {*EXTRA_SPECIALS.get(operator, ())}
         specials = sorted(swept_specials | {mark for domain in domains_of(operator) for mark in domain.marks})
-        return cls(operator, own, words, choices, ranks, specials)
+        violations = [name for name in violations_for(operator) if is_checkable_violation(operator, name)]
+        return cls(operator, own, words, choices, ranks, specials, violations)
 
     def draw(self, rng: Rng, *, common: bool = False) -> Candidate:
         """Return a random candidate. Raises ValueError if no draw is valid.
@@ -102,11 +125,13 @@ class OperatorSpace:
         """Return the candidate with drawn numbers, with a following operator, or with a violated precondition."""
         changed = candidate
         if rng.one_in(NUMBERS_INTERVAL):
-            changed = draw_numbers(candidate, self.specials, rng)
+            changed = draw_numbers(_with_few_cells(candidate), self.specials, rng)
         if self.operator in FOLLOWED_OPERATORS and rng.one_in(FOLLOWING_INTERVAL):
             changed = draw_following(candidate, rng)
-        elif (violations := violations_for(self.operator)) and rng.one_in(INVALID_INTERVAL):
-            violation = Violation(rng.choice(violations), rng.randrange(candidate.rank), rng.choice(AMOUNTS))
+        elif rng.one_in(ARRAYS_INTERVAL):
+            changed = draw_array_use(changed, rng)
+        elif self.violations and rng.one_in(INVALID_INTERVAL):
+            violation = Violation(rng.choice(self.violations), rng.randrange(candidate.rank), rng.choice(AMOUNTS))
             changed = replace(candidate, violation=violation)
         return changed if changed is candidate or is_affordable(changed) else candidate
 
@@ -170,13 +195,17 @@ class OperatorSpace:
 
     def _draw_usual(self, rng: Rng, *, common: bool = False) -> tuple[dict[str, FactorLevel], InputOptions]:
         """Draw levels and inputs that are not meant to observe a convention."""
-        choice, rank = draw_values(self.value_choices, rng), rng.choice(self.ranks)
+        choice = draw_values(self.value_choices, rng)
+        # Most special code paths are for planes.
+        rank = PLANE_RANK if common and PLANE_RANK in self.ranks and rng.one_in(2) else rng.choice(self.ranks)
         inputs = dict(with_index_dtype(choice.inputs, rng))
         levels: dict[str, FactorLevel] = {"rank": rank, "dtype": choice.dtype, "values": choice.values}
         for name, choices in self.word_levels.items():
             levels[name] = self._draw_word(name, choices, rng)
         if "bias" in levels and "bias" not in inputs:
             levels["bias"] = False
+        if "value" in self.word_levels and rng.one_in(3):
+            levels["mode"] = PadMode.CONSTANT.value
         if levels.get("mode", PadMode.CONSTANT) != PadMode.CONSTANT:
             levels["value"] = 0  # other modes do not use it
         if dtype_kind(choice.dtype) is not DtypeKind.FLOATING and levels.get("value", 0) not in WHOLE_PAD_VALUES:
@@ -193,6 +222,17 @@ class OperatorSpace:
         default = [level for level in choices if level == OPERATORS[self.operator].defaults.get(name, False)]
         others = [level for level in choices if level not in default]
         return rng.usual_or_unusual(default, others) if default and others else rng.choice(choices)
+
+
+def _with_few_cells(candidate: Candidate) -> Candidate:
+    """Return the candidate with sizes for which numbers are drawn; the candidate itself if these are invalid."""
+    levels = candidate.levels
+    fewer = {name: min(levels[name], most) for name, most in FEW_CELLS.items() if name in levels}
+    fewer["extent"] = tuple(min(size, MAX_FEW_EXTENT) for size in candidate.per_axis("extent"))
+    if all(levels[name] == level for name, level in fewer.items()):
+        return candidate
+    smaller = candidate.with_levels(**fewer)
+    return smaller if smaller.is_valid() and not conventions_of(smaller) else candidate
 
 
 def is_affordable(candidate: Candidate) -> bool:
@@ -225,53 +265,3 @@ def count_terms(candidate: Candidate) -> int:
     step = case_step(candidate.valid.case)
     inner = max(step.kernel[:2], default=1) if step.kernel else 1
     return max(math.prod(step.output) * max(math.prod(step.window), 1) * inner, math.prod(step.shape))
-
-
-EXACT_VALUES = frozenset({GeneratorName.INTEGERS, GeneratorName.DISTINCT, GeneratorName.ARANGE})
-"""Usual levels of `values`: integers, whose sums are exact."""
-SELECTION_VALUES: Mapping[DtypeKind, Sequence[str]] = {
-    DtypeKind.INTEGER: (GeneratorName.EXTREMES.value,),
-    DtypeKind.FLOATING: (GeneratorName.MANTISSAS.value, GeneratorName.WIDE.value),
-}
-"""Additional levels of `values` by kind of dtype.
-
-They are for operators that return input values unchanged, so that limits of integer dtypes and full mantissas cause no
-rounding.
-"""
-
-
-@dataclass(frozen=True)
-class ValueChoice:
-    """Levels of `values` and `dtype`, and the generator options of each input."""
-
-    values: FactorLevel
-    dtype: FactorLevel
-    inputs: InputOptions
-
-
-def value_choices(operator: str, sweeps: Iterable[Sweep]) -> tuple[ValueChoice, ...]:
-    """Return the value choices of the sweeps of an operator, with SELECTION_VALUES and without duplicates."""
-    by_repr = {repr(one): one for sweep in sweeps for one in _choices_of_sweep(operator, sweep)}  # dicts are unhashable
-    return tuple(by_repr.values())
-
-
-def _choices_of_sweep(operator: str, sweep: Sweep) -> Iterator[ValueChoice]:
-    described = OPERATORS[operator]
-    inputs = {name: sweep.common[name] for name in described.inputs if name in sweep.common}
-    only_selects = described.arithmetic is Arithmetic.SELECTION and not described.is_gradient and not described.outputs
-    for dtype in sweep.factors.get("dtype", (DEFAULT_LEVELS["dtype"],)):
-        kind = dtype_kind(dtype)
-        added = SELECTION_VALUES.get(kind, ()) if only_selects else ()
-        for values in (*sweep.factors.get("values", (DEFAULT_LEVELS["values"],)), *added):
-            if kind in generator_of_level(values).kinds:
-                yield ValueChoice(values, dtype, inputs)
-
-
-def draw_values(choices: Sequence[ValueChoice], rng: Rng) -> ValueChoice:
-    """Draw a level of `values`, then one of its dtypes, then one of the choices with both."""
-    every = list(dict.fromkeys(one.values for one in choices))
-    usual = [values for values in every if values in EXACT_VALUES]
-    unusual = [values for values in every if values not in EXACT_VALUES]
-    values = rng.usual_or_unusual(usual or every, unusual or every)
-    dtype = rng.choice(list(dict.fromkeys(one.dtype for one in choices if one.values == values)))
-    return rng.choice([one for one in choices if (one.values, one.dtype) == (values, dtype)])

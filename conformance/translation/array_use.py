@@ -46,12 +46,15 @@ def with_array_use(case: Case, conversions: Mapping[str, str], lines: Sequence[s
         yield from (f"passed = [{names}]", *converted, f"x = {to_numpy}", "for array in passed:", "    array[...] = 0")
         to_numpy = "x"
     else:
-        yield from (*_array_statements(case, use), *converted)
+        yield from (*array_statements(case, use), *converted)
     yield f"return {to_numpy}"
 
 
-def _array_statements(case: Case, use: str | None) -> Iterator[str]:
-    """Yield the statements that store the inputs again. An array of one axis has no other layout of its axes."""
+def array_statements(case: Case, use: str | None) -> Iterator[str]:
+    """Yield the statements that store the inputs again, under the same names.
+
+    An array of one axis has no other layout of its axes.
+    """
     if use not in ARRAY_STATEMENTS:
         return
     for name, spec in case.inputs.items():

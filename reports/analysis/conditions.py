@@ -72,7 +72,11 @@ def _count_matching(conditions: Sequence[str], masks: dict[str, int], weights: S
 
 
 MIN_IMPROVEMENT = 0.02
-"""Minimum increase of the agreement by which a further condition is justified."""
+"""Minimum increase of the agreement by which a further condition is justified, for many positive items."""
+MIN_EXCLUDED = 2
+"""Number of negative items that a further condition has to exclude, about, if there are few positive items."""
+MIN_POSITIVE = 10
+"""Number of positive items below which no larger improvement is required."""
 MAX_COMBINED = 40
 """Maximum number of conditions that are combined: those that alone agree best."""
 
@@ -89,11 +93,14 @@ def best_conjunction(
     The agreement is the harmonic mean of two shares: of the positive items that satisfy the conditions, and of the
     items that satisfy them and are positive (the F1 score). Neither has to be complete: positive items may have another
     cause, and a cause need not have an effect on every item. A further condition must increase the agreement by
-    MIN_IMPROVEMENT. Among equal conjunctions, the one with the lowest ranks is returned; () if no candidate agrees.
+    MIN_IMPROVEMENT, and by more if there are few positive items, where chance has a part. Among equal conjunctions, the
+    one with the lowest ranks is returned; () if no candidate agrees.
     """
     table = _MatchTable(candidates, positive, negative)
     conditions = sorted(table.useful(rank), key=lambda one: (-table.agreement((one,)), rank(one)))[:MAX_COMBINED]
     best: tuple[str, ...] = ()
+    # Excluding one of few items changes the score by half of its share.
+    improvement = MIN_IMPROVEMENT + MIN_EXCLUDED / 2 / max(len(positive), MIN_POSITIVE)
     for size in range(1, max_conditions + 1):
         # Longer conjunctions are too many to try: one condition is added to the best shorter one.
         tried = (
@@ -103,7 +110,7 @@ def best_conjunction(
         )
         found = min(tried, key=lambda some: (-table.agreement(some), *map(rank, some)), default=())
         score = table.agreement(found) if found else 0.0
-        if score > (table.agreement(best) + MIN_IMPROVEMENT if best else 0.0):
+        if score > (table.agreement(best) + improvement if best else 0.0):
             best = found
     return best
 

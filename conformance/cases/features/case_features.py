@@ -15,7 +15,7 @@ from typing import Any
 
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, dtype_kind, json_value
-from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, Case
+from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, ArrayUse, Case
 from conformance.cases.features.numbers import is_negative, number_features
 from conformance.cases.features.sizes import size_features
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
@@ -35,6 +35,9 @@ NAMED_PARAMETERS = tuple(one.name for one in PARAMETERS.values() if one.is_named
 """Parameters for which every value other than the default is a feature."""
 ABSENT = object()
 """Value of a parameter that the operator does not have, or that a convention case omits. It equals no other value."""
+NON_CONTIGUOUS_USES = frozenset(
+    {ArrayUse.FORTRAN, ArrayUse.TRANSPOSED, ArrayUse.STRIDED, ArrayUse.EXPANDED, ArrayUse.VIEW}
+)
 CONTIGUOUS = "contiguous"
 """Word for the arrays of a case that does not say how the program passes them."""
 
@@ -210,6 +213,10 @@ def _threshold_size_features(case: Case) -> Iterator[str]:
 def _parameter_features(case: Case) -> Iterator[str]:
     given = case.parameters
     defaults = OPERATORS[case.operator].defaults if case.operator in OPERATORS else {}
+    if ARRAYS_KEY in given:
+        yield f"arrays = {given[ARRAYS_KEY]}"
+        if given[ARRAYS_KEY] in NON_CONTIGUOUS_USES:
+            yield "arrays that are not contiguous"
     if case.via:
         yield f"the composition {' → '.join(case.via)}"
     if given.get("groups", 1) > 1:

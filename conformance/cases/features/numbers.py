@@ -19,7 +19,7 @@ from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS, Geometry
 from reference import Windows
 
-MAX_WINDOW_CELLS = 100_000
+MAX_WINDOW_CELLS = 300_000
 """Maximum number of cells of all windows together for features of windows; cases with more have none of these."""
 MAGNITUDES = {88: "88", 127: "127", 2**15: "2^15", 2**24: "2^24", 2**53: "2^53"}
 """Magnitudes above which a dtype or a function loses numbers: exponentials, 8 and 16 bits, and mantissas."""
@@ -167,6 +167,13 @@ def _has_window_of_equal_values(windows: WindowCells) -> bool:
     return bool((equal & (windows.sizes > 1)).any())
 
 
+def _has_late_nans(windows: WindowCells) -> bool:
+    """Whether a window of several cells has NaN in its second half, and none in its first half."""
+    nans = np.isnan(windows.cells) & windows.inside
+    half = nans.shape[-1] // 2
+    return bool(half and (nans[..., half:].any(-1) & ~nans[..., :half].any(-1)).any())
+
+
 WINDOW_FEATURES: Mapping[str, Callable[[WindowCells], bool]] = MappingProxyType(
     {
         "a window whose largest value occurs twice": lambda windows: _extremum_occurs_twice(
@@ -183,6 +190,13 @@ WINDOW_FEATURES: Mapping[str, Callable[[WindowCells], bool]] = MappingProxyType(
         "a window with NaN and an infinity": lambda windows: bool(
             ((windows.where(np.isnan(windows.cells)) > 0) & (windows.where(np.isinf(windows.cells)) > 0)).any()
         ),
+        "a window with both infinities": lambda windows: bool(
+            ((windows.where(np.isposinf(windows.cells)) > 0) & (windows.where(np.isneginf(windows.cells)) > 0)).any()
+        ),
+        "a window whose last cell alone is not zero": lambda windows: bool(
+            ((windows.where(windows.cells != 0) == 1) & (windows.cells[..., -1] != 0) & windows.inside[..., -1]).any()
+        ),
+        "a window with NaN in its second half only": _has_late_nans,
         "several NaN in a window": lambda windows: bool((windows.where(np.isnan(windows.cells)) > 1).any()),
         "a window with NaN in its last cell only": lambda windows: bool(
             ((windows.where(np.isnan(windows.cells)) == 1) & np.isnan(windows.cells[..., -1])).any()

@@ -12,14 +12,22 @@ from conformance.cases.geometry import WindowAxis, parameter_per_axis
 
 BLOCK_WIDTHS = (8, 16, 64)
 """Sizes of the blocks in which frameworks process channels and windows. A last block of one is a special case."""
+VECTOR_CELLS = 32
+"""Number of cells of a plane that fills vectors without a remainder."""
 MAX_NAMED_WINDOW = 5
 """Largest extent of a window whose exact size is a feature."""
 
 
 def size_features(case: Case) -> Iterator[str]:
     """Yield the features of channels, extents, windows, padding and bins that compare sizes with each other."""
-    _, channels, *extents = case.shape
+    batch, channels, *extents = case.shape
+    yield from _count_features("images", [batch])
+    yield from _count_features("planes", [batch * channels])
     yield from _count_features("channels", [channels])
+    if math.prod(extents) == 1:
+        yield "one cell in a plane"
+    if math.prod(extents) and math.prod(extents) % VECTOR_CELLS == 0:
+        yield f"a multiple of {VECTOR_CELLS} cells in a plane"
     yield from _count_features("cells on an axis", extents)
     output = geometry.output_shape(case)
     if len(output) > 2:  # noqa: PLR2004 - batch and channels
@@ -35,6 +43,7 @@ def size_features(case: Case) -> Iterator[str]:
     kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
     if len(kernel) > 1:
         yield from _count_features("channels in a group", [kernel[0 if geometry.is_transposed(case) else 1]])
+        yield from _output_channel_features(kernel, groups, is_transposed=geometry.is_transposed(case))
     yield from _window_size_features(case)
     yield from _padding_features(case)
     yield from _output_size_features(list(zip(extents, parameter_per_axis(case, "output_size"), strict=False)))
@@ -43,6 +52,16 @@ def size_features(case: Case) -> Iterator[str]:
     yield from (f"{following.operator} after {case.operator}" for following in case.then[:1])
     if isinstance(case.expect, Rejected):
         yield f"the violation {case.expect.violation}"
+
+
+def _output_channel_features(kernel: tuple[int, ...], groups: object, *, is_transposed: bool) -> Iterator[str]:
+    if not isinstance(groups, int) or groups < 1:
+        return
+    in_group = kernel[1] if is_transposed else kernel[0] // groups
+    if in_group > 1:
+        yield "several output channels in a group"
+    if in_group * groups > BLOCK_WIDTHS[0]:
+        yield f"more than {BLOCK_WIDTHS[0]} output channels"
 
 
 def _count_features(what: str, counts: list[int]) -> Iterator[str]:
@@ -58,6 +77,10 @@ def _count_features(what: str, counts: list[int]) -> Iterator[str]:
 AXIS_FEATURES: Mapping[str, Callable[[WindowAxis], bool]] = MappingProxyType(
     {
         "stride equal to dilation, above 1": lambda axis: axis.stride == axis.dilation > 1,
+        "stride and dilation with a common factor": lambda axis: (
+            axis.window > 1 and math.gcd(abs(axis.stride), abs(axis.dilation)) > 1
+        ),
+        "a stride above 1 and one less than the window": lambda axis: 1 < axis.stride == axis.window - 1,
         "a dilated window as large as the extent": lambda axis: axis.dilation > 1 and axis.reach == axis.extent,
         "a window as large as the extent": lambda axis: axis.window == axis.extent,
         "a larger window on an axis of one cell": lambda axis: axis.window > axis.extent == 1,
@@ -73,6 +96,10 @@ WHOLE_FEATURES: Mapping[str, Callable[[list[WindowAxis]], bool]] = MappingProxyT
         "a dilated window as large as the input": lambda axes: (
             all(axis.reach == axis.extent for axis in axes) and any(axis.dilation > 1 for axis in axes)
         ),
+        "stride equal to the window": lambda axes: all(axis.stride == axis.window for axis in axes),
+        "a stride above 1 on the first axis": lambda axes: len(axes) > 1 and axes[0].stride > 1,
+        "a window of one cell on the first axis": lambda axes: len(axes) > 1 and axes[0].window == 1,
+        "a dilated last axis": lambda axes: len(axes) > 1 and axes[-1].dilation > 1 and axes[-1].window > 1,
         "strides that differ": lambda axes: len({axis.stride for axis in axes}) > 1,
     }
 )
@@ -85,6 +112,9 @@ def _window_size_features(case: Case) -> Iterator[str]:
         return
     yield from (phrase for phrase, is_true in AXIS_FEATURES.items() if any(map(is_true, axes)))
     yield from (phrase for phrase, is_true in WHOLE_FEATURES.items() if is_true(axes))
+    windows = None if geometry.is_transposed(case) else geometry.case_windows(case)
+    if windows is not None and (windows.counts(False) == 0).any():
+        yield "a window of padding only"
     sizes = [axis.window for axis in axes]
     if max(sizes) <= MAX_NAMED_WINDOW and len(sizes) > 1:
         yield f"a window of {' × '.join(map(str, sizes))}"
@@ -100,6 +130,12 @@ def _padding_features(case: Case) -> Iterator[str]:
     yield from (phrase for phrase, is_true in PADDING_AXIS_FEATURES.items() if any(is_true(*axis) for axis in axes))
     if sum(max(pair) > 0 for pair in pairs) > 1:
         yield "padding of several axes"
+    if len(pairs) > 1 and len({end for pair in pairs for end in pair}) == 2 * len(pairs):
+        yield "padding that is different at every end"
+    if any(any(pair) for pair in pairs) and case.parameters.get("count_include_pad") is False:
+        yield "padding that is not counted"
+    if "divisor" in case.parameters and case.parameters["divisor"] is None:
+        yield "no divisor"
     if len(pairs) > 1 and max(pairs[0]) > 0:
         yield "padding of the first axis"
 
@@ -108,6 +144,7 @@ PADDING_AXIS_FEATURES: Mapping[str, Callable[[int, tuple[int, int]], bool]] = Ma
     {
         "padding before as wide as the extent": lambda extent, pair: pair[0] == extent > 0,
         "padding after as wide as the extent": lambda extent, pair: pair[1] == extent > 0,
+        "padding at least as wide as the extent": lambda extent, pair: max(pair) >= extent > 0,
         "padding wider than the extent": lambda extent, pair: max(pair) > extent,
         "padding of an axis of one cell": lambda extent, pair: extent == 1 and max(pair) > 0,
         "an axis with a crop and padding": lambda _, pair: min(pair) < 0 < max(pair),
@@ -128,6 +165,8 @@ def _output_size_features(axes: list[tuple[int, int]]) -> Iterator[str]:
     kept = [extent == output for extent, output in axes]
     if any(kept) and not all(kept):
         yield "an output size equal to the extent on some axes only"
+    if all(kept):
+        yield "an output size equal to the extent on all axes"
     sizes = [output for _, output in axes]
     if min(sizes) == 1 < max(sizes):
         yield "an output size of 1 on some axes only"
@@ -145,6 +184,8 @@ def _power_features(power: object) -> Iterator[str]:
 
 def _value_features(value: object) -> Iterator[str]:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if math.isnan(value):
+            yield "a value of NaN"
         if math.isinf(value):
             yield "an infinite value"
         elif math.isfinite(value) and value != int(value):

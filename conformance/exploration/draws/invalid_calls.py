@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, Arithmetic
 
 AMOUNTS = (0, 0, 1, 5, 1000)
 """Distances from the boundary that are drawn. The first invalid value has the distance 0."""
+PROBABILITIES = "probabilities"
+"""Requirement of violations that concern inputs used as probabilities."""
 RawChange = Callable[[Case, int, int], Mapping[str, Any]]
 """Returns the keys that change in a valid case: (case, axis, distance from the boundary)."""
 
@@ -41,6 +43,7 @@ def violations_for(operator: str) -> Sequence[str]:
         return ()
     known = {*described.defaults, *described.inputs, *described.required_parameters}
     known |= {one.name for one in described.parameters}
+    known |= {PROBABILITIES} if described.arithmetic is Arithmetic.PROBABILITIES else set()
     return tuple(name for name, needed in NEEDED.items() if needed in known)
 
 
@@ -53,6 +56,29 @@ def _on_axis(name: str, number: Callable[[Case, int, int], Any]) -> RawChange:
         return {name: [list(one) if isinstance(one, tuple) else one for one in values]}
 
     return change
+
+
+def _another_rank(name: str) -> RawChange:
+    """Return a change of a parameter to one more or one less entry than there are axes."""
+
+    def change(case: Case, _axis: int, amount: int) -> Mapping[str, Any]:
+        entries = [list(one) if isinstance(one, tuple) else one for one in case.parameters[name]]
+        return {name: entries[:-1] if amount and len(entries) > 1 else [*entries, entries[-1]]}
+
+    return change
+
+
+def _another_axis(name: str) -> RawChange:
+    """Return a change that adds an axis of one cell to an input."""
+
+    def change(case: Case, _axis: int, _amount: int) -> Mapping[str, Any]:
+        return {name: _literal(case.inputs[name].make()[..., None], case.inputs[name].dtype)}
+
+    return change
+
+
+def _floating_indices(case: Case, _axis: int, _amount: int) -> Mapping[str, Any]:
+    return {"indices": _literal(case.inputs["indices"].make(), "float32")}
 
 
 def _window_beyond_input(case: Case, axis: int, amount: int) -> int:
@@ -133,8 +159,22 @@ RAW_CHANGES: Mapping[str, RawChange] = {
     "BiasLengthMismatch": _with_other_shape("bias", 0),
     "SampleOutOfRange": _with_number("samples", lambda _case, amount: 1 + amount),
     "DrawOutOfRange": _with_number("draws", lambda _case, amount: 1 + amount),
+    "NegativeActivation": _with_number("x", lambda _case, amount: -1 - amount),
+    "StrideRankMismatch": _another_rank("stride"),
+    "DilationRankMismatch": _another_rank("dilation"),
+    "WindowRankMismatch": _another_rank("window"),
+    "PaddingRankMismatch": _another_rank("padding"),
+    "PadsRankMismatch": _another_rank("pads"),
+    "OutputSizeRankMismatch": _another_rank("output_size"),
+    "OutputPaddingRankMismatch": _another_rank("output_padding"),
+    "KernelRankMismatch": _another_axis("kernel"),
+    "BiasRankMismatch": _another_axis("bias"),
+    "IndicesShapeMismatch": _with_other_shape("indices", 2),
+    "SamplesShapeMismatch": _with_other_shape("samples", 2),
+    "DrawsShapeMismatch": _with_other_shape("draws", 2),
+    "IndicesAreFloating": _floating_indices,
 }
-"""Changes that cause a violation, by its name. The other violations are of ranks and dtypes, which are not drawn."""
+"""Changes that cause a violation, by its name."""
 NEEDED: Mapping[str, str] = {
     "StrideIsZero": "stride", "NegativeStride": "stride", "DilationIsZero": "dilation", "NegativeDilation": "dilation",
     "WindowIsZero": "window", "NegativeWindow": "window", "WindowExceedsPaddedInput": "window",
@@ -143,6 +183,11 @@ NEEDED: Mapping[str, str] = {
     "NegativeOutputPadding": "output_padding", "PaddingExceedsOutput": "output_padding", "CropExceedsInput": "pads",
     "NegativeOutputSize": "output_size", "IndexBeyondOutput": "indices", "IndexBelowMinusOne": "indices",
     "KernelChannelsMismatch": "kernel", "BiasLengthMismatch": "bias", "SampleOutOfRange": "samples",
-    "DrawOutOfRange": "draws",
+    "DrawOutOfRange": "draws", "NegativeActivation": PROBABILITIES, "StrideRankMismatch": "stride",
+    "DilationRankMismatch": "dilation", "WindowRankMismatch": "window", "PaddingRankMismatch": "padding",
+    "PadsRankMismatch": "pads", "OutputSizeRankMismatch": "output_size",
+    "OutputPaddingRankMismatch": "output_padding", "KernelRankMismatch": "kernel", "BiasRankMismatch": "bias",
+    "IndicesShapeMismatch": "indices", "SamplesShapeMismatch": "samples", "DrawsShapeMismatch": "draws",
+    "IndicesAreFloating": "indices",
 }  # fmt: skip
-"""The parameter or input that an operator needs for each violation."""
+"""The parameter or input that an operator needs for each violation, or PROBABILITIES."""

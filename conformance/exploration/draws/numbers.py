@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from conformance.cases.arrays import NUMPY_DTYPES
+from conformance.cases.case import ArrayUse
 from conformance.cases.generators import SpecialValue
 from conformance.cases.operators import INPUTS, OPERATORS, Arithmetic
 from conformance.exploration.candidate import Candidate, FollowingPool
@@ -28,6 +29,8 @@ LARGE_NUMBERS: Mapping[str, Sequence[float]] = {
     "float64": (100, 800, 10_000, 1_000_000_000),
 }
 """Numbers whose sums, powers or exponentials leave the range of a dtype, although the result does not."""
+INDEX_DTYPES = ("int32", "int32", "int16", "uint8", "uint64")
+"""Other dtypes of indices than int64."""
 SHARES = (0, 0.25, 0.5, 0.75, 0.96875)
 """Samples and draws. The first is the boundary of their range."""
 FOLLOWING_OPERATORS = ("max_pool", "avg_pool", "min_pool")
@@ -91,7 +94,8 @@ def _numbers(
     if kind is NumberKind.BLOCK:
         start, value = rng.randrange(count), rng.choice(values)
         return [*integers[:start], *[value] * (rng.randint(1, 4)), *integers[start:]][:count]
-    values = values if rng.one_in(2) else [rng.choice(values)]
+    # All of them, or at most two: the more there are, the fewer windows have a certain pair alone.
+    values = values if rng.one_in(3) else [rng.choice(values), rng.choice(values)]
     return [rng.choice(values) if rng.one_in(3) else number for number in integers]
 
 
@@ -150,8 +154,14 @@ def draw_following(candidate: Candidate, rng: Rng) -> Candidate:
 
 
 def with_index_dtype(inputs: Mapping[str, Mapping[str, Any]], rng: Rng) -> Mapping[str, Mapping[str, Any]]:
-    """Return input options where indices may have 32 bits."""
+    """Return input options where indices may have another integer dtype."""
     positions = [name for name in inputs if INPUTS[name].dtype]
     if not positions or not rng.one_in(3):
         return inputs
-    return {**inputs, **{name: {**inputs[name], "dtype": "int32"} for name in positions}}
+    return {**inputs, **{name: {**inputs[name], "dtype": rng.choice(INDEX_DTYPES)} for name in positions}}
+
+
+def draw_array_use(candidate: Candidate, rng: Rng) -> Candidate:
+    """Return the candidate with arrays that the program passes in another way, such as strided."""
+    uses = (replace(candidate, array_use=use.value) for use in ArrayUse)
+    return rng.choice([one for one in uses if one.has_possible_arrays])

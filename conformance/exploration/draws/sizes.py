@@ -18,6 +18,8 @@ VECTOR_WIDTH_SIZES = (15, 16, 17, 31, 32, 33, 63, 64, 65)
 """Extents and numbers of channels near the widths of vector instructions."""
 LONG_AXIS_CELLS = 65_536
 """Number of cells on an axis that overflows a 16-bit counter."""
+VERY_LONG_AXES = (131_073, 262_145, 300_007)
+"""Numbers of cells on an axis beyond 17 and 18 bits. They are rare, because few cases of this size are affordable."""
 LARGE_WINDOW_CELLS = (257, 300, 512, 700, 1030)
 """Numbers of cells of a window for which accumulation in 8 or 16 bits loses accuracy."""
 
@@ -27,6 +29,7 @@ class ExtentKind(Enum):
 
     SMALL = "up to 4 cells"
     MIDDLE = "up to 13 cells"
+    WIDE = "up to 64 cells"
     VECTOR = "one of VECTOR_WIDTH_SIZES"
     LARGE = "one of LARGE_WINDOW_CELLS"
     LONG = "LONG_AXIS_CELLS or more"
@@ -80,7 +83,7 @@ def _draw_windows(extent: tuple[int, ...], rng: Rng) -> dict[str, FactorLevel]:
 
 def _draw_usual_windows(rank: int, rng: Rng) -> dict[str, FactorLevel]:
     """Draw a common configuration of windows. Frameworks have special code paths for these."""
-    window = rng.choice((1, 2, 3, 3, 5, 7))
+    window = rng.choice((1, 2, 3, 3, 3, 3, 5, 7))
     end = rng.choice((0, window // 2))
     return {
         "window": (window,) * rank,
@@ -127,7 +130,7 @@ def _draw_extents(rank: int, rng: Rng) -> tuple[int, ...]:
     """Draw small extents for all axes, then replace that of one axis by an extent of another kind."""
     kind = rng.usual_or_unusual(
         (ExtentKind.SMALL, ExtentKind.MIDDLE),
-        (ExtentKind.MIDDLE, ExtentKind.VECTOR, ExtentKind.LARGE, ExtentKind.LONG),
+        (ExtentKind.MIDDLE, ExtentKind.WIDE, ExtentKind.VECTOR, ExtentKind.LARGE, ExtentKind.LONG),
     )
     extents = [rng.randint(1, 4 if kind is ExtentKind.SMALL else 9) for _ in range(rank)]
     # Three axes of 9 cells would leave few terms for windows and channels.
@@ -139,7 +142,9 @@ def _draw_extents(rank: int, rng: Rng) -> tuple[int, ...]:
         extents[axis] = rng.choice(LARGE_WINDOW_CELLS)
     elif kind is ExtentKind.LONG:
         extents = [1] * rank if rng.one_in(2) else [min(size, 2) for size in extents]
-        extents[axis] = LONG_AXIS_CELLS + rng.randrange(5000)
+        extents[axis] = rng.choice(VERY_LONG_AXES) if rng.one_in(4) else LONG_AXIS_CELLS + rng.randrange(5000)
+    elif kind is ExtentKind.WIDE:
+        extents[axis] = rng.randint(14, 64)
     elif kind is ExtentKind.MIDDLE:
         extents[axis] = rng.randint(5, 13)
     return tuple(extents)

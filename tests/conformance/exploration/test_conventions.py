@@ -243,4 +243,13 @@ def test_an_invalid_call_is_not_checked_if_documents_give_it_a_meaning(sweeps):
     # The catalogue has a convention about windows larger than the padded input, and no case that must be rejected.
     candidate = invalid_candidate("max_pool", "WindowExceedsPaddedInput", sweeps)
     found = unsupported_by_oracle(candidate, surface_declaring(), NATIVE, no_entry)
-    assert found.reason == "no case of the catalogue requires that max_pool rejects WindowExceedsPaddedInput"
+    assert found.reason == "the surface does not declare for max_pool/window-larger-than-input that it rejects the call"
+
+
+def test_an_invalid_call_is_checked_if_the_surface_declares_that_it_rejects_it(sweeps):
+    candidate = invalid_candidate("max_pool", "WindowExceedsPaddedInput", sweeps)
+    names = ("max_pool/window-larger-than-input", "max_pool/window-larger-than-input-stride-1")
+    rejects = surface_declaring(**dict.fromkeys(names, "rejected"))
+    assert unsupported_by_oracle(candidate, rejects, NATIVE, no_entry) is None
+    other = surface_declaring(**{names[0]: "rejected", names[1]: "empty"})
+    assert "does not declare" in unsupported_by_oracle(candidate, other, NATIVE, no_entry).reason

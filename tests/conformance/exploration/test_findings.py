@@ -37,7 +37,7 @@ def test_known_deviations_are_only_counted(sweeps):
 
 @pytest.mark.usefixtures("planted")
 def test_differences_with_one_cause_are_grouped(sweeps):
-    explorer = explore(evaluator_of("dilated-extent"), sweeps, 60, "min_pool")
+    explorer = explore(evaluator_of("dilated-extent"), sweeps, 90, "min_pool")
     collector, failed = explorer.findings, explorer.counts.statuses["fail"]
     assert failed > 10
     assert len(collector.findings) <= 3

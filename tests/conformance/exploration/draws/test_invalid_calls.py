@@ -51,3 +51,20 @@ def test_a_window_beyond_the_input_is_one_cell_too_large_at_the_boundary(sweeps)
         padding = candidate.case.parameters["padding"]
         padded = candidate.case.shape[2] + (0 if isinstance(padding, str) else sum(padding[0]))
         assert (window - 1) * dilation + 1 > padded >= (window - 2) * dilation + 1
+
+
+def test_only_violations_are_drawn_for_which_the_catalogue_requires_or_knows_a_rejection(sweeps):
+    # No case says that a minimum rejects a window that does not fit. For maxima there is a convention.
+    drawn = {name: OperatorSpace.from_sweeps(name, sweeps).violations for name in ("min_pool", "max_pool", "conv")}
+    assert "WindowExceedsPaddedInput" not in drawn["min_pool"]
+    assert "WindowExceedsPaddedInput" in drawn["max_pool"]
+    assert {"KernelRankMismatch", "BiasRankMismatch", "StrideRankMismatch"} <= {*drawn["conv"]}
+
+
+@pytest.mark.parametrize("operator", ["max_unpool", "stochastic_pool", "conv"])
+def test_violations_of_ranks_and_dtypes_are_drawn(operator, sweeps):
+    space = OperatorSpace.from_sweeps(operator, sweeps)
+    expected = {name for name in space.violations if name.endswith("Mismatch") or name == "IndicesAreFloating"}
+    valid = [replace(space.draw(Rng("ranks", number)), violation=None, following=None) for number in range(60)]
+    found = {name for name in expected for one in valid if replace(one, violation=Violation(name)).is_valid()}
+    assert found == expected

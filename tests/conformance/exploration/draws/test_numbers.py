@@ -1,12 +1,20 @@
 """Drawn numbers: they fit the dtype and the operator, and include the values that the sweeps do not have."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from conformance.cases.case import ArrayUse
 from conformance.cases.operators import OPERATORS
-from conformance.exploration.draws.numbers import FOLLOWED_OPERATORS, draw_following, draw_numbers
+from conformance.exploration.draws.numbers import (
+    FOLLOWED_OPERATORS,
+    INDEX_DTYPES,
+    draw_array_use,
+    draw_following,
+    draw_numbers,
+)
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
 from conformance.judging.expected import compute_expected
@@ -64,14 +72,14 @@ def test_activations_are_never_negative_but_may_be_zero(sweeps):
     assert any((one == 0).any() for _, one in arrays("stochastic_pool", "draws", sweeps))
 
 
-def test_indices_are_repeated_and_may_have_32_bits(sweeps):
-    found = arrays("max_unpool", "indices", sweeps, 80)
+def test_indices_are_repeated_and_may_have_other_integer_dtypes(sweeps):
+    found = arrays("max_unpool", "indices", sweeps, 200)
     assert any(
         len(np.unique(plane)) < plane.size
         for _, array in found
         for plane in array.reshape(-1, math.prod(array.shape[2:]))
     )
-    assert {one.case.inputs["indices"].dtype for one, _ in found} == {"int32", "int64"}
+    assert {one.case.inputs["indices"].dtype for one, _ in found} == {"int64", *INDEX_DTYPES}
 
 
 def test_a_pooling_may_follow_and_the_reference_computes_both(sweeps):
@@ -84,3 +92,29 @@ def test_a_pooling_may_follow_and_the_reference_computes_both(sweeps):
                 assert one.case.then
                 computed += compute_expected(one.case).target is not None
         assert computed
+
+
+def test_every_use_of_arrays_is_drawn_and_makes_a_valid_case(sweeps):
+    space, uses = OperatorSpace.from_sweeps("global_max_pool", sweeps), set()
+    for number in range(300):
+        rng = Rng("arrays", number)
+        one = draw_array_use(space.draw(rng).valid, rng)
+        if one.is_valid():  # an expanded array must not contain NaN
+            assert one.case.parameters["arrays"] == one.array_use
+            uses.add(one.array_use)
+    assert uses == {*ArrayUse}
+
+
+def test_bfloat16_has_no_other_byte_order(sweeps):
+    space = OperatorSpace.from_sweeps("global_max_pool", sweeps)
+    one = replace(
+        space.draw(Rng("arrays", 0)).valid.with_levels(values="integers", dtype="float32"), array_use="byte_swapped"
+    )
+    assert one.is_valid()
+    assert not one.with_levels(dtype="bfloat16").is_valid()
+
+
+def test_a_pooling_follows_an_axis_that_is_cropped_at_one_end_and_padded_at_the_other(sweeps):
+    space = OperatorSpace.from_sweeps("pad", sweeps)
+    drawn = [space.draw(Rng("crop", number)) for number in range(300)]
+    assert any(one.following and any(min(pair) < 0 < max(pair) for pair in one.per_axis("pads")) for one in drawn)

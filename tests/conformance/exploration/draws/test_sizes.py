@@ -2,7 +2,7 @@
 
 import pytest
 
-from conformance.exploration.draws.sizes import LONG_AXIS_CELLS, VECTOR_WIDTH_SIZES, draw_sizes
+from conformance.exploration.draws.sizes import LONG_AXIS_CELLS, VECTOR_WIDTH_SIZES, VERY_LONG_AXES, draw_sizes
 from conformance.exploration.rng import Rng
 
 
@@ -26,6 +26,11 @@ def test_rare_kinds_of_extents_are_drawn():
     assert min(largest) <= 4
     assert {*largest} & {*VECTOR_WIDTH_SIZES}
     assert max(largest) >= LONG_AXIS_CELLS
+
+
+def test_axes_beyond_seventeen_bits_are_drawn():
+    largest = {max(levels["extent"]) for levels in draws("max_pool", 1, 600)}
+    assert largest & {*VERY_LONG_AXES}
 
 
 def test_long_axes_have_one_item_and_one_channel():

@@ -11,12 +11,16 @@ from . import (  # noqa: F401 - importing a module registers its bugs
     bugs_padding,
     bugs_selection,
     bugs_sums,
+    second_arrays,
     second_calls,
     second_convolution,
     second_padding,
     second_positions,
     second_selection,
     second_sums,
+    third_convolution,
+    third_selection,
+    third_sums,
 )
 from .calling_bugs import CALLING_BUGS
 from .registry import BUGS, Bug, Correct

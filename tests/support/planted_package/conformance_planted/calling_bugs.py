@@ -32,15 +32,6 @@ def pool_parameters(operator):
     )  # fmt: skip
 
 
-class StridedInputReadAsDense(Correct):
-    """Reads the memory of the input as if it were contiguous."""
-
-    def max_pool(self, x, p):
-        """Return the maxima of the memory from the first element on."""
-        memory = x if x.base is None else x.base
-        return super().max_pool(np.ravel(memory)[: x.size].reshape(x.shape), p)
-
-
 class WritesToItsInput(Correct):
     """Scales its input in place."""
 
@@ -49,14 +40,6 @@ class WritesToItsInput(Correct):
         y = super().avg_pool(x, p)
         x[...] = 0
         return y
-
-
-class ReturnsItsInput(Correct):
-    """Padding by nothing returns the input itself."""
-
-    def pad(self, x, p):
-        """Return x if no cell is added."""
-        return super().pad(x, p) if np.any(p.pads) else x
 
 
 class ShapeOfTheFirstCall(Correct):
@@ -82,20 +65,10 @@ class SharedBuffer(Correct):
         return self.buffer
 
 
-def _of_every_second(program):
-    x = np.arange(4, dtype=np.float32).reshape(1, 1, 4)[..., ::2]
-    return not np.array_equal(program.max_pool(x, pool_parameters("max_pool")), x)
-
-
 def _changes_input(program):
     x = np.ones((1, 1, 2), np.float32)
     program.avg_pool(x, pool_parameters("avg_pool"))
     return bool((x != 1).any())
-
-
-def _aliases_input(program):
-    x = np.ones((1, 1, 2), np.float32)
-    return np.shares_memory(x, program.pad(x, SimpleNamespace(operator="pad", pads=[(0, 0)], mode="constant", value=0)))
 
 
 def _second_shape(program):
@@ -122,16 +95,8 @@ def _in_two_threads(program):
 
 
 CALLING_BUGS = {
-    "strided-input-read-as-dense": CallingBug(
-        "Reads the memory of the input as if it were contiguous.",
-        "the input is strided", StridedInputReadAsDense, _of_every_second,
-    ),
     "writes-to-its-input": CallingBug(
         "Scales its input in place.", "the input is read again after the call", WritesToItsInput, _changes_input
-    ),
-    "returns-its-input": CallingBug(
-        "Padding by nothing returns the input itself.",
-        "nothing is padded, and the output or the input is written", ReturnsItsInput, _aliases_input,
     ),
     "shape-of-the-first-call": CallingBug(
         "A program compiled for one shape uses the divisors of its first call.",

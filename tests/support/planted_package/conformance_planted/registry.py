@@ -31,7 +31,7 @@ class Bug:
     near: keys that change in a neighbouring case, which does not satisfy the condition.
     program: the operators with the bug.
     rejected: violation of `smallest` if the bug accepts an invalid call; the neighbour is then the valid call.
-    planted_set: 1 or 2. The second set was designed without knowledge of how cases are generated.
+    planted_set: 1 to 3. The second and third set were designed without knowledge of how cases are generated.
     """
 
     name: str
@@ -73,3 +73,5 @@ def bug(*operators: str, **description: Any) -> Callable[[type[Correct]], type[C
 
 second_bug = partial(bug, planted_set=2)
 """Registers a bug of the second set."""
+third_bug = partial(bug, planted_set=3)
+"""Registers a bug of the third set."""
