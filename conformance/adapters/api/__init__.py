@@ -5,7 +5,13 @@ An adapter imports names from here: `from conformance.adapters.api import Surfac
 """
 
 from conformance.adapters.api.array_operations import ArrayOperations
-from conformance.adapters.api.axis_limits import MAX_WINDOW_AXES, limit_axes, too_many_axes
+from conformance.adapters.api.axes import (
+    MAX_WINDOW_AXES,
+    axis_letters,
+    channels_last_fields,
+    limit_axes,
+    too_many_axes,
+)
 from conformance.adapters.api.call_arguments import (
     REPLICATE_AND_CIRCULAR_NAMES,
     count_include_pad_argument,
@@ -87,7 +93,6 @@ from conformance.adapters.api.layer_parser import (
     parse_layer_call,
 )
 from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
-from conformance.adapters.api.layouts import axis_letters, channels_last_fields
 from conformance.adapters.api.placement import backend_on_device, backend_with_threads
 from conformance.adapters.api.source_text import (
     INDENT,

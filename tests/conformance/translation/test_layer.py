@@ -66,9 +66,12 @@ def layer_text(program):
     return ast.unparse(layer)
 
 
+IGNORED = {"output_padding", "words"}  # compared through the padding; how the call is written
+
+
 def normalised(case):
     """Return the operator and parameters of a case in a form that is equal for equivalent parameters."""
-    parameters = {key: value for key, value in case.parameters.items() if key != "output_padding"}
+    parameters = {key: value for key, value in case.parameters.items() if key not in IGNORED}
     if case.operator in ADAPTIVE_EQUIVALENTS:
         return {"operator": ADAPTIVE_EQUIVALENTS[case.operator], "output_size": (1,) * (len(case.shape) - 2)}
     if parameters.get("output") == "values":
