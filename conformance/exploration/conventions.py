@@ -139,6 +139,10 @@ def _cases_of_convention(convention_id: str, rank: int) -> tuple[Case, ...]:
     return of_rank or tuple(case for case in cases if case.id == convention_id)
 
 
+MAX_DRAWN_WINDOW = 1_000_000
+"""Maximum extent of a window in drawn cases."""
+
+
 @cache
 def _cases_with_violation(operator: str, violation: str) -> tuple[Case, ...]:
     """Return the cases of the catalogue in which an operator must reject a violation."""
@@ -148,11 +152,15 @@ def _cases_with_violation(operator: str, violation: str) -> tuple[Case, ...]:
 
 @cache
 def _conventions_about(operator: str, violation: str) -> Mapping[Case, str]:
-    """Return the cases of the conventions of an operator with the answer that rejects a violation, and this answer."""
+    """Return the cases of the conventions of an operator with the answer that rejects a violation, and this answer.
+
+    Conventions about sizes that no draw has are not included.
+    """
     return {
         case: name
         for case in _convention_cases()
         if case.operator == operator and case.id == case.convention_id and isinstance(case.expect, Answers)
+        if max(map(abs, case.parameters.get("window", ())), default=0) <= MAX_DRAWN_WINDOW
         for name, answer in case.expect.named.items()
         if answer == Rejected(violation)
     }

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.adapters.api import (
-    SAME_AND_VALID_WORDS,
     ArgumentReading,
     BoundCall,
     Dialect,
@@ -19,6 +18,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.jax.layers import (
     JNP_PREFIXES,
+    PADDING_NAMES,
     TRANSPOSED_ARGUMENTS,
     jnp_pad_signature,
     orientation_note,
@@ -28,7 +28,7 @@ from conformance.adapters.jax.layers import (
 WINDOW_ARGUMENTS = {
     "window": sizes_argument("window_shape"),
     "stride": sizes_argument("strides", default=1),
-    "padding": padding_argument("padding", SAME_AND_VALID_WORDS),
+    "padding": padding_argument("padding", PADDING_NAMES),
 }
 LINEN_POOLING_LAYERS = (
     LayerSignature(
@@ -67,7 +67,7 @@ KERNEL_ARGUMENTS = {
 CONVOLUTION_ARGUMENTS = {
     **KERNEL_ARGUMENTS,
     "stride": sizes_argument("strides", default=1),
-    "padding": padding_argument("padding", SAME_AND_VALID_WORDS),
+    "padding": padding_argument("padding", PADDING_NAMES),
     "groups": count_argument("feature_group_count"),
 }
 INITIALISER_ARGUMENTS = (

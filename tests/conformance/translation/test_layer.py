@@ -122,11 +122,19 @@ def is_expressible(case, surface):
     return surfaces.get(surface, True) and 0 not in case.shape
 
 
+def is_read(case, program):
+    """Whether the parser reads the words of a program. It rejects two, whose padding depends on more arguments."""
+    named_crop = case.operator == "conv_transpose" and "auto_pad" in program.text
+    return not ("causal" in program.text.lower() or named_crop)
+
+
 def distinct(found, surface):
     """Return each text once for each input shape, with its case; dtypes and values do not matter."""
     texts = {}
     for case, program in found:
-        if (surface, case.operator) not in NOT_PARSED_BACK and is_expressible(case, surface):
+        if (surface, case.operator) in NOT_PARSED_BACK or not is_read(case, program):
+            continue
+        if is_expressible(case, surface):
             texts.setdefault((program.text, case.shape), (case, layer_text(program)))
     return list(texts.values())
 
