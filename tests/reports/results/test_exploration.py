@@ -15,6 +15,7 @@ from reports.views.junit import render_junit
 from reports.views.markdown import render_markdown
 from reports.views.terminal import render_terminal
 from tests.support import example_results as example
+from tests.support.browser_pages import expect
 
 SENTENCE = example.finding()["sentence"]
 
@@ -175,7 +176,7 @@ def test_smallest_case_has_a_drawing_and_a_comparison(opened):
 def test_finding_links_to_its_case(opened):
     page = opened("#findings")
     page.locator("#findings .where a").click()
-    assert page.get_by_role("heading", level=1).inner_text() == f"{example.FOUND} on alpha.nn"
+    expect(page.get_by_role("heading", level=1)).to_have_text(f"{example.FOUND} on alpha.nn", use_inner_text=True)
 
 
 def test_list_of_results_does_not_contain_findings(opened):
