@@ -142,7 +142,7 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
         ("pad", "pad needs --pads"),
         (
             "pad --pads -9",
-            "pad: Negative pads, or negative padding of windows, crop more cells than some axis has. (CropExceedsInput: ",
+            "pad: Negative pads, or negative padding of windows, crop more cells than some axis has. (Crop",
         ),
         ("'nn.MaxPool2d(3)'", "a layer needs --from, one of "),
         ("'nn.MaxPool2d(3)' --from torhc", "--from torhc: unknown, did you mean 'torch'? known frameworks are flax, "),
