@@ -34,6 +34,7 @@ from conformance.judging.ledger import Ledger
 from conformance.system.cache import Cache, source_digest
 from conformance.system.parallel import map_parallel
 from conformance.translation.lowering import translate
+from reports.results.vocabulary import Status
 
 MAX_SHOWN_NAMES = 20
 """Maximum number of names listed for each kind of change; further names are counted."""
@@ -129,19 +130,25 @@ def check_problems(
     if lock is not None:
         for name in registry.backend_names():
             yield from declaration_errors(registry.get_backend(name), catalogue.cases)
-        yield from unanswered_conventions(catalogue)
+        yield from unanswered_conventions(catalogue, ledger)
 
 
-def unanswered_conventions(catalogue: Catalogue) -> Iterator[str]:
-    """Yield a message for each convention that a surface of this project observes, but does not answer."""
-    observing = [case for case in catalogue.cases if case.convention_id]
+def unanswered_conventions(catalogue: Catalogue, ledger: Ledger | None = None) -> Iterator[str]:
+    """Yield a message for each convention that a surface of this project observes, but does not answer.
+
+    A call that ends the process, as the ledger says, gives no answer.
+    """
+    observing = [CaseFeatures(case) for case in catalogue.cases if case.convention_id]
+    crashes = [entry for entry in ledger.entries if entry.kinds == (Status.CRASHED,)] if ledger else []
     for surface in (one for name in registry.built_in_modules() for one in registry.get_backend(name).surfaces):
+        own_crashes = [entry for entry in crashes if entry.matches_surface(surface.name)]
         missing = {
-            str(case.convention_id): case.id
-            for case in reversed(observing)
-            if case.convention_id not in surface.declarations
-            and surface.is_run(case.level, case.tags)
-            and isinstance(translate(case, surface), Program)
+            str(features.case.convention_id): features.case.id
+            for features in reversed(observing)
+            if features.case.convention_id not in surface.declarations
+            and surface.is_run(features.case.level, features.case.tags)
+            and isinstance(translate(features.case, surface), Program)
+            and not any(entry.matches_case(features) for entry in own_crashes)
         }
         for convention, case in sorted(missing.items()):
             yield f"surface {surface.name}: declares no answer for {convention}, which it observes in case {case}"

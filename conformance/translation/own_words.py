@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api import Code, Lowering, Step, Surface, Unsupported
+from conformance.adapters.api import Code, Lowering, Step, Surface, Unsupported, padding_word
 from conformance.cases.case import FRAMEWORK_SAME
-from conformance.cases.operators import OPERATORS, PaddingWord, Rounding
-from reference import Windows
+from conformance.cases.operators import OPERATORS, PaddingWord
 
 NAMED_PADDING_OPERATORS = frozenset({"max_pool", "min_pool", "conv"})
 """Operators for which the word `same` means `same_upper` in every framework. Averages differ in their divisor."""
@@ -36,9 +35,7 @@ def _write_word(surface: Surface, step: Step) -> Code:
 def _call_with_named_padding(surface: Surface, step: Step) -> Code | None:
     """Return the call with the padding "same", if the step has this padding."""
     lowering = surface.lowerings.get(step.operator)
-    if lowering is None or step.operator not in NAMED_PADDING_OPERATORS or not step.padded or step.stride is None:
+    if lowering is None or step.operator not in NAMED_PADDING_OPERATORS:
         return None
-    if step.parameters.get("rounding", Rounding.FLOOR) != Rounding.FLOOR:
-        return None
-    same = Windows.of(step.shape[2:], step.window, step.stride, PaddingWord.SAME_UPPER.value, step.dilation).pads
-    return lowering(step.with_parameters(padding=FRAMEWORK_SAME)) if step.padding == same else None
+    is_same = padding_word(step) is PaddingWord.SAME_UPPER
+    return lowering(step.with_parameters(padding=FRAMEWORK_SAME)) if is_same else None

@@ -141,7 +141,7 @@ from conformance.adapters.api.transposed import (
     with_dilated_kernel,
 )
 from conformance.adapters.api.window_cells import GatheredCells, StackedCells, UnfoldedCells
-from conformance.adapters.api.words import is_causal, is_depthwise, named_padding
+from conformance.adapters.api.words import is_causal, is_depthwise, named_padding, padding_word
 from conformance.cases.steps import PerAxisPairs, Step
 from reports.results.vocabulary import Level
 
@@ -163,10 +163,10 @@ __all__ = [
     "kernel_reach", "limit_axes", "limit_instructions_source", "load_declarations", "mapped_surface", "modes_argument",
     "named_padding", "named_padding_argument", "nonzero_argument", "number", "number_argument", "one_per_axis",
     "operator_with_indices", "optional_array_argument", "output_crops", "output_slice", "padded_indices_text",
-    "padding_argument", "padding_by_name", "padding_from_crop", "pairs_for_all_axes", "pairs_of", "parse_layer_call",
-    "per_axis", "pooling_stride_argument", "quoted", "read_pairs", "rejected_by_extent", "rounding_argument",
-    "single_group", "sizes_argument", "slices", "spatial_axes", "spatial_entries", "split_surplus", "stride_argument",
-    "surplus_over_size", "text_unless_default", "too_many_axes", "tuple_of", "uncropped_group", "unpooled_size",
-    "unsupported_lowering", "unsupported_operators", "used_features", "uses_framework_defaults", "with_dilated_kernel",
-    "without_label",
+    "padding_argument", "padding_by_name", "padding_from_crop", "padding_word", "pairs_for_all_axes", "pairs_of",
+    "parse_layer_call", "per_axis", "pooling_stride_argument", "quoted", "read_pairs", "rejected_by_extent",
+    "rounding_argument", "single_group", "sizes_argument", "slices", "spatial_axes", "spatial_entries", "split_surplus",
+    "stride_argument", "surplus_over_size", "text_unless_default", "too_many_axes", "tuple_of", "uncropped_group",
+    "unpooled_size", "unsupported_lowering", "unsupported_operators", "used_features", "uses_framework_defaults",
+    "with_dilated_kernel", "without_label",
 ]  # fmt: skip

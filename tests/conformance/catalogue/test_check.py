@@ -279,3 +279,15 @@ def test_shipped_surface_without_an_answer_is_a_problem(catalogue, monkeypatch):
     assert not any("declares no answer" in one for one in check.check_problems(single))
     monkeypatch.setattr(registry, "built_in_modules", dict)  # now it is a backend of another package
     assert list(check.unanswered_conventions(catalogue)) == []
+
+
+@pytest.mark.parametrize(("kinds", "problems"), [(("crashed",), 0), (("crashed", "convention"), 1)])
+def test_surface_whose_calls_all_end_the_process_need_not_answer(catalogue, monkeypatch, kinds, problems):
+    (surface,) = registry.get_backend("numpy").surfaces
+    answers = {name: one for name, one in surface.declarations.items() if name != "avg_pool/nan-in-window"}
+    made = fake_backends.backend(replace(surface, declarations=answers), name="numpy")
+    monkeypatch.setattr(registry, "built_in_modules", lambda: {"numpy": "numpy"})
+    monkeypatch.setattr(registry, "get_backend", lambda *_: made)
+    entry = ledger.LedgerEntry("a", ("avg_pool/nan-in-window",), ("numpy.loops",), kinds, "why")
+    single = replace(catalogue, cases=(catalogue.by_id["avg_pool/nan-in-window"],), sweeps={})
+    assert len(list(check.unanswered_conventions(single, ledger.Ledger((entry,))))) == problems

@@ -86,12 +86,12 @@ def test_draws_in_a_domain_observe_its_convention(domain, sweeps):
         assert sum(convention_id in conventions_of(one) for one in found) > len(found) / 3 > 3, operator
 
 
-def test_at_most_two_thirds_of_all_draws_observe_a_convention(sweeps):
+def test_about_half_of_all_draws_observe_no_convention(sweeps):
     # A surface is checked there only if it declares its answer. Small planes often have equal maxima.
     for operator in OPERATORS:
         space = OperatorSpace.from_sweeps(operator, sweeps)
-        observing = sum(bool(conventions_of(space.draw(Rng("asks", operator, number)))) for number in range(60))
-        assert observing <= 40, operator
+        observing = sum(bool(conventions_of(space.draw(Rng("asks", operator, number)))) for number in range(150))
+        assert observing < 0.55 * 150, operator
 
 
 def surface_declaring(**declares):
