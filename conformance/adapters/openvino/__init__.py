@@ -71,13 +71,18 @@ MIRROR_MARGINS: Mapping[str, int] = {PadMode.REFLECT: 1, PadMode.SYMMETRIC: 0}
 
 
 def _exceeds_input(step: Step) -> bool:
-    """Whether the input is empty, or smaller than a window or than the cells that its padding mirrors."""
+    """Whether the input is empty, or smaller than a window or than the cells that its padding mirrors.
+
+    Negative padding of a convolution makes it smaller. Pooling rejects negative padding.
+    """
     if 0 in step.shape or is_framework_same(step) or not (step.window or step.operator == "pad"):
         return 0 in step.shape
     axes = zip(step.shape[2:], step.padding, strict=True)
     if step.operator == "pad":
         margin = MIRROR_MARGINS.get(step.parameters["mode"])
         return margin is not None and any(max(pair) > size - margin for size, pair in axes)
+    if step.operator == "conv" and any(min(pair) < 0 for pair in step.padding):
+        return True
     padded = [size + sum(pair) for size, pair in axes]
     reach = [distance * (cells - 1) + 1 for cells, distance in zip(step.window, step.dilation, strict=True)]
     return step.operator != "conv_transpose" and any(map(operator.gt, reach, padded))
