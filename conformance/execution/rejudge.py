@@ -125,12 +125,12 @@ class _Rejudge:
 
     @cached_property
     def surfaces(self) -> dict[str, Surface]:
-        """The current surfaces of the run's selection, by name."""
+        """The current surfaces of the run's selection, by name; without a selection, those that run some case."""
         names = self.header.selection.surfaces
         return {
             surface.name: surface.for_processor(self.header.environment.cpu)
             for surface in self.backend.surfaces
-            if not names or surface.name in names
+            if (surface.name in names if names else any(self._is_run(case, surface) for case in self.selected))
         }
 
     @cached_property

@@ -79,7 +79,7 @@ class Run:
         self.selection = selection = options.selection
         self.repeat = options.repeat
         self.cases = catalogue.select(selection.level, selection.operators, selection.globs)
-        self.surfaces = [s for s in backend.surfaces if not selection.surfaces or s.name in selection.surfaces]
+        self.surfaces = self._run_surfaces()
         self.missing_requirements = {
             s.name: reason for s in self.surfaces if s.missing_requirement and (reason := s.missing_requirement())
         }
@@ -97,6 +97,16 @@ class Run:
         """The judge of the outcomes. Requires a started worker, whose environment selects ledger entries."""
         environment, device = self.pool.environment, self.backend.device.name
         return TaskJudge(self.ledger, self.surfaces, environment, device, self.expected)
+
+    def _run_surfaces(self) -> list[Surface]:
+        """Return the selected surfaces; without a selection, those that run some case at this level.
+
+        Explored cases are not in the catalogue. A run without cases has all surfaces.
+        """
+        names, surfaces = self.selection.surfaces, self.backend.surfaces
+        if names:
+            return [surface for surface in surfaces if surface.name in names]
+        return [one for one in surfaces if not self.cases or any(self.is_run(case, one) for case in self.cases)]
 
     def tasks(self) -> Iterator[Task]:
         """Yield the tasks of the shard, or of the whole run: each selected case on each surface, case by case."""
