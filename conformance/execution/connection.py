@@ -100,11 +100,14 @@ class Connection:
         # The ids of the requests without a reply. A program cannot guess them.
         self._requests: deque[str] = deque()
         self._stderr = bytearray()
+        self._killed = threading.Event()
         # Standard error must be read all the time: a framework that fills the pipe would block.
         self._stderr_thread = threading.Thread(target=self._read_stderr, daemon=True)
         self._stderr_thread.start()
         # Daemon threads: an interpreter that exits on an error does not wait for a worker that hangs.
-        for task in (self._read_frames, self._write_frames, self._monitor_memory):
+        self._monitor_thread = threading.Thread(target=self._monitor_memory, daemon=True)
+        self._monitor_thread.start()
+        for task in (self._read_frames, self._write_frames):
             threading.Thread(target=task, daemon=True).start()
 
     def send(self, header: dict[str, Any], arrays: Sequence[Array] = ()) -> None:
@@ -146,7 +149,9 @@ class Connection:
 
     def kill(self) -> None:
         """Kill the process and all processes that it started."""
+        self._killed.set()
         self._kill_processes()
+        self._monitor_thread.join(EXIT_TIMEOUT_SECONDS)  # it may be killing the processes, too
         self._outbox.put(None)  # ends the writing thread
         self.process.wait()  # without it, the process would remain as a zombie
 
@@ -191,7 +196,8 @@ class Connection:
                 # Set before the kill, so that `exit_cause` reports the memory and not signal 9.
                 self.excess_bytes = self.memory_bytes
                 break
-            time.sleep(MEMORY_CHECK_INTERVAL_SECONDS)
+            if self._killed.wait(MEMORY_CHECK_INTERVAL_SECONDS):
+                return
         # Also after an exit: a supervisor that was killed from outside has not killed the children of its worker.
         self._kill_processes()
 

@@ -116,13 +116,6 @@ def test_declared_conventions_and_answers_exist(catalogue, backend, surface):
         assert declaration.source.strip()
 
 
-def test_every_convention_with_a_program_has_a_declared_answer(translations):
-    surface = translations.surface
-    cases = [case for case, _ in translations.supported if surface.is_run(case.level, case.tags)]
-    conventions = [case.convention_id for case in cases if case.convention_id]
-    assert set(conventions) <= surface.declarations.keys(), translations.backend.name
-
-
 def test_every_program_is_one_function_and_reads_bound_names_only(translations):
     known = bound_names(ast.parse(translations.backend.setup)) | set(dir(builtins))
     assert translations.functions

@@ -17,6 +17,7 @@ from tests.support.guarded_command import bounded, command, silenced
 from tests.support.mutated_documents import bytes_changed, changed, dumped, hostile
 
 RUNS = [example.alpha()[:30], example.beta(), example.gamma(), example.delta()]
+REASON = "The document was changed at random."
 FORMATS = ("html", "markdown", "matrix", "terminal")
 CASES = (
     "id: a, x: {values: arange, shape: [1, 1, 4, 4]}, window: 2",
@@ -42,7 +43,7 @@ def commands_on(folder, path, turn):
     arguments = [
         *(("report", path, "--format", form, "--out", folder / "report") for form in FORMATS),
         ("verified", path, "--out", folder / "verified.json"),
-        ("ledger", "add", path, "--cases", folder / "cases.yaml", "--case", "*", "--reason", "a test"),
+        ("ledger", "add", path, "--cases", folder / "cases.yaml", "--case", "*", "--reason", REASON),
         ("rejudge", path, "--cases", folder / "cases.yaml", "--no-cache"),
         ("conventions", path, "--cases", folder / "cases.yaml"),
     ]

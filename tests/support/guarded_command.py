@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,8 +71,8 @@ def _read(_files, load, _classes):
 def bounded(folder):
     """Apply the limits to the block. Files may be written only in the folder.
 
-    The caches of the suite's own declarations and ledger are bypassed, because their files are outside the folder. A
-    module that the command imports first is not written as bytecode.
+    The caches of the suite's own declarations and ledger are bypassed, because their files are outside the folder.
+    Temporary files are written in it. A module that the command imports first is not written as bytecode.
     """
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
@@ -84,6 +85,7 @@ def bounded(folder):
             mock.patch.object(ledger, "cached_data", _read),
             mock.patch.object(declarations, "cached_data", _read),
             mock.patch.object(sys, "dont_write_bytecode", True),
+            mock.patch.object(tempfile, "tempdir", str(folder)),
         ):
             yield WATCH
     finally:
@@ -91,7 +93,7 @@ def bounded(folder):
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
         signal.signal(signal.SIGVTALRM, before)
-    assert WATCH.seen == []
+    assert WATCH.seen == [], WATCH.seen
 
 
 def command(folder, *arguments):
@@ -106,7 +108,7 @@ def command(folder, *arguments):
     assert status in {0, 1, 2, 3}, (status, error)
     errors = [line for line in error.splitlines() if line.startswith("conformance: ")]
     assert not errors if status < 2 else errors or (status == 3 and out), (status, error)
-    assert "Traceback" not in error
+    assert "Traceback" not in error, error
     check_printable(out)
     check_printable(error)
     for line in error.splitlines():

@@ -71,6 +71,22 @@ def test_current_page_is_visible_in_the_navigation_of_a_narrow_screen(opened, pl
     assert 0 <= box["x"] <= box["x"] + box["width"] <= 390
 
 
+@pytest.mark.parametrize("place", ["run", "/results"])
+def test_address_that_changes_before_the_page_listens_is_followed(browser, file, place):
+    # Preact runs effects after the first paint, at the latest after 35 ms. Here they run after a second.
+    page = browser.new_page()
+    page.add_init_script(
+        "const later = window.setTimeout.bind(window);"
+        "window.requestAnimationFrame = () => 0;"
+        "window.setTimeout = (call, delay, ...rest) => later(call, delay === 35 ? 1000 : delay, ...rest);"
+    )
+    page.goto(file.as_uri())
+    page.wait_for_function("() => window.Report?.ready")
+    page.evaluate("(place) => { location.hash = place; }", place)
+    expect(page.locator(".bar-top nav [aria-current]")).to_have_attribute("href", f"#{place}")
+    page.close()
+
+
 def test_list_contains_every_result(opened):
     wait_for_status(opened("#/results"), "39 of 39 results")
 

@@ -62,6 +62,7 @@ window.Report.withData(() => {
     useEffect(() => {
       const follow = () => setHash(location.hash);
       window.addEventListener("hashchange", follow);
+      follow(); // the hash may have changed between the first view and this effect
       return () => window.removeEventListener("hashchange", follow);
     }, []);
     app.hidden = route === null;

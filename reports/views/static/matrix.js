@@ -86,6 +86,7 @@ window.Report.withData(() => {
     useEffect(() => {
       const follow = () => idIn(location.hash) === "matrix" && setNames(chosen() || initial);
       window.addEventListener("hashchange", follow);
+      follow();
       return () => window.removeEventListener("hashchange", follow);
     }, []);
     useEffect(() => {

@@ -1,6 +1,7 @@
 """Connection to a worker: batched reading of short replies, which spares the worker the wake-up of a reader."""
 
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -53,6 +54,18 @@ def test_without_delay_the_reader_waits_at_once(delays):
     assert BatchedReader(reader, lambda: 0.0).read(8) == b""
     assert delays == []
     os.close(reader)
+
+
+def test_no_thread_removes_files_after_a_worker_was_stopped(monkeypatch):
+    removals = []
+    monkeypatch.setattr(connection, "remove_temporary_files", removals.append)
+    for _ in range(5):
+        with started() as worker:
+            folder, monitor = worker.connection._temporary_folder, worker.connection._monitor_thread
+            shutil.rmtree(folder)
+        assert not monitor.is_alive()
+        assert set(removals) == {folder}
+        removals.clear()
 
 
 def test_replies_to_many_short_programs_are_delayed_except_the_last_ones():
