@@ -83,7 +83,7 @@ OPERATIONS = ArrayOperations(
     stack="tf.stack({list}{axis})",
     reshape="tf.reshape({x}, ({dims}))",
     softmax="tf.nn.softmax({x}, axis=0)",
-    flat_softmax="tf.reshape(tf.nn.softmax(tf.reshape({x}, (len({x}), -1)), axis=0), {x}.shape)",
+    flat_softmax="tf.reshape(tf.nn.softmax(tf.reshape({x}, (tf.shape({x})[0], -1)), axis=0), tf.shape({x}))",
     norm="tf.norm({x}, ord={p}, axis={axes})",
     differentiable_norm="""\
 total = tf.reduce_sum(tf.abs({x}) ** {p}, axis={axes})
