@@ -56,10 +56,12 @@ from conformance.adapters.api.dynamic import InputSizes, Sizes, calls_with_other
 from conformance.adapters.api.indexed_padding import indexed_pad
 from conformance.adapters.api.layer_arguments import (
     AUTO_PAD_NAMES,
+    CAUSAL,
     SAME_AND_VALID_WORDS,
     Pairs,
     array_pads,
     batch_and_channel_entries,
+    causal_padding,
     choice_argument,
     count_argument,
     crop_from_padding,
@@ -146,8 +148,8 @@ from conformance.cases.steps import PerAxisPairs, Step
 from reports.results.vocabulary import Level
 
 __all__ = [
-    "ALL_DTYPES", "AUTO_PAD_NAMES", "AVX2", "CPU", "DEVICE_NAMES", "FLOAT32", "FLOATING", "FLOATS", "IMPLIED_GROUPS",
-    "INDENT", "INTEGERS", "LABEL_SEPARATOR", "MAX_WINDOW_AXES", "NATIVE", "ON_CPU", "PRECISIONS",
+    "ALL_DTYPES", "AUTO_PAD_NAMES", "AVX2", "CAUSAL", "CPU", "DEVICE_NAMES", "FLOAT32", "FLOATING", "FLOATS",
+    "IMPLIED_GROUPS", "INDENT", "INTEGERS", "LABEL_SEPARATOR", "MAX_WINDOW_AXES", "NATIVE", "ON_CPU", "PRECISIONS",
     "REPLICATE_AND_CIRCULAR_NAMES", "SAME_AND_VALID_WORDS", "SELECTION_OPERATORS", "AdapterVariant", "ArgumentReading",
     "ArrayOperations", "Backend", "Bfloat16Conversion", "BoundCall", "ChannelsLastComposition", "Citation", "Code",
     "Declaration", "Device", "DeviceSupport", "DeviceSupportByName", "Dialect", "GatheredCells", "GradientWriter",
@@ -155,10 +157,10 @@ __all__ = [
     "OutputCrop", "Pairs", "PerAxisPairs", "PlainName", "PoolingCompositions", "Program", "ReshapedName", "Sizes",
     "StackedCells", "Step", "Surface", "UnfoldedCells", "UnknownModule", "UnreadableLayer", "Unsupported",
     "UnsupportedStep", "array_pads", "as_lines", "axis_letters", "backend_on_device", "backend_with_threads",
-    "batch_and_channel_entries", "call", "calls_with_other_sizes", "channels_last_fields", "choice_argument",
-    "count_argument", "count_include_pad_argument", "crop", "crop_from_padding", "crops", "derivative_surface",
-    "dilation_argument", "divide_by_ones", "divisors", "ends_from_last_axis", "exceeds_extent", "flag_argument",
-    "flat_pad_list", "flat_pads", "function_lines", "groups_argument", "in_wider_dtype", "indexed_pad",
+    "batch_and_channel_entries", "call", "calls_with_other_sizes", "causal_padding", "channels_last_fields",
+    "choice_argument", "count_argument", "count_include_pad_argument", "crop", "crop_from_padding", "crops",
+    "derivative_surface", "dilation_argument", "divide_by_ones", "divisors", "ends_from_last_axis", "exceeds_extent",
+    "flag_argument", "flat_pad_list", "flat_pads", "function_lines", "groups_argument", "in_wider_dtype", "indexed_pad",
     "instruction_limit", "is_causal", "is_depthwise", "is_floating", "is_framework_same", "is_whole_number",
     "kernel_reach", "limit_axes", "limit_instructions_source", "load_declarations", "mapped_surface", "modes_argument",
     "named_padding", "named_padding_argument", "nonzero_argument", "number", "number_argument", "one_per_axis",

@@ -31,7 +31,7 @@ class ArrayOperations:
     ones: an array of ones like `x`.
     where: selects `{x}` where `{condition}` is true, and `{other}` elsewhere.
     share: `{x}`, the cells of a window, divided by their sum `{total}`, or 0 where the sum is 0.
-    draws: `draws` with an axis for the cells; `{planes}` are the extents n, c, -1.
+    draws: `draws` with an axis for the cells; `{planes}` are the extents n, c, -1, or n, c, m if there are none.
     drawn: selects the first of the cells `windows` at which the cumulative sum exceeds `share`; 0 if there is none.
     pick: the element of `{x}` at the first position of each window at which `windows` is largest.
     move_cells: moves the first axis to the position `{position}`; `{order}` is the new order of all axes.

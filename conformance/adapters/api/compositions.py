@@ -119,7 +119,7 @@ class PoolingCompositions:
         axes = self.cells.axes(step, one_axis=True)
         # Cells on the first axis broadcast without it; on the last axis, the sum keeps an axis of size 1.
         total = self.operations.reduce("sum", "windows", axes, keep=not self._cells_first)
-        draws = self.operations.draws.format(planes=planes_text(step))
+        draws = self.operations.draws.format(planes=planes_text(step, math.prod(step.output[2:])))
         share = self.operations.multiply.format(x=draws, other=total)
         drawn = self.operations.drawn.format(dtype=step.dtype, rank=2 + step.rank, cells=math.prod(step.window))
         return (*lines, f"share = {share}", *self._result(step, drawn))

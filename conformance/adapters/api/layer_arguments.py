@@ -100,6 +100,8 @@ def rounding_argument(argument: str, rule: str = "ceil") -> ArgumentReading:
 
 SAME_AND_VALID_WORDS = {"same": "same_upper", "valid": 0}
 AUTO_PAD_NAMES = {"same_upper": "same_upper", "same_lower": "same_lower", "valid": 0}
+CAUSAL = "causal"
+"""The name of padding before the axis only, by the reach of the kernel. `causal_padding` replaces it."""
 
 
 def named_padding_argument(argument: str, names: Mapping[str, Any] = SAME_AND_VALID_WORDS) -> ArgumentReading:
@@ -171,6 +173,17 @@ def one_per_axis(value: Any, axes: int) -> tuple[Any, ...]:
 def kernel_reach(window: Sequence[int], dilation: Sequence[int]) -> tuple[int, ...]:
     """Return the extent of a dilated kernel on each axis."""
     return tuple(spacing * (cells - 1) + 1 for cells, spacing in zip(window, dilation, strict=True))
+
+
+def causal_padding(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the padding of a convolution, as numbers if its name is `causal`, which needs a single axis."""
+    if found.get("padding") != CAUSAL:
+        return {}
+    window = found["window"]
+    if call.spatial_axes(window) != 1:
+        raise UnreadableLayer(f"padding={CAUSAL!r}: only a convolution with one spatial axis has it")
+    (reach,) = kernel_reach(one_per_axis(window, 1), one_per_axis(found["dilation"], 1))
+    return {"padding": ((reach - 1, 0),)}
 
 
 def padding_from_crop(ends: Pairs, stride: Sequence[int], dilation: Sequence[int]) -> Mapping[str, Any]:

@@ -98,7 +98,7 @@ class GatheredCells(WindowCells):
     """Elements by their flat index, for frameworks in which slices are slow or a graph cannot contain them.
 
     gather: template that indexes the spatial axes of `{x}` with the NumPy array `cells`; `{planes}` is the shape
-        (n, c, -1) without parentheses.
+        (n, c, -1) without parentheses, with a number for -1 if the array is empty.
     axis: the last axis as text.
     flat: whether all windows of a channel are on one axis, for frameworks whose operations take few axes. A reduction
         of the cells is then reshaped to the output.
@@ -121,13 +121,13 @@ class GatheredCells(WindowCells):
         return (
             f"plane = np.arange({math.prod(sizes)}).reshape{tuple_of(sizes)}",
             f"cells = {view}.reshape{tuple_of((*windows, math.prod(walk.window)))}",
-            *(line.format(planes=planes_text(step)) for line in self.more_lines),
+            *(line.format(planes=self._planes(step)) for line in self.more_lines),
         )
 
     def expression(self, name: str, step: Step, *, one_axis: bool = False) -> str:
         """Return the cells: (n, c, *output, cells), or (n, c, windows, cells) if `flat`."""
         del one_axis  # they always are
-        return fill(self.gather, x=name, planes=planes_text(step))
+        return fill(self.gather, x=name, planes=self._planes(step))
 
     def axes(self, _step: Step, *, one_axis: bool = False) -> str:
         """Return the axis of the cells."""
@@ -140,7 +140,14 @@ class GatheredCells(WindowCells):
         one_axis = step.operator == "stochastic_pool_probabilities"
         return step.output if self.flat or one_axis else None
 
+    @staticmethod
+    def _planes(step: Step) -> str:
+        return planes_text(step, math.prod(pad_step(step, step.padding_to_last_window, 0).output[2:]))
 
-def planes_text(step: Step) -> str:
-    """Return the extents of an array with all cells of a channel on one axis, separated by commas."""
-    return ", ".join(map(str, (*step.shape[:2], -1)))
+
+def planes_text(step: Step, cells: int) -> str:
+    """Return the extents of an array with all cells of a channel on one axis, separated by commas.
+
+    The last extent is -1. If the array is empty, it is `cells`, because frameworks cannot infer it.
+    """
+    return ", ".join(map(str, (*step.shape[:2], -1 if all(step.shape[:2]) else cells)))

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.adapters.api import (
+    CAUSAL,
     ArgumentReading,
     BoundCall,
     Dialect,
     LayerSignature,
+    causal_padding,
     count_argument,
     flag_argument,
     is_whole_number,
@@ -67,7 +69,7 @@ KERNEL_ARGUMENTS = {
 CONVOLUTION_ARGUMENTS = {
     **KERNEL_ARGUMENTS,
     "stride": sizes_argument("strides", default=1),
-    "padding": padding_argument("padding", PADDING_NAMES),
+    "padding": padding_argument("padding", {**PADDING_NAMES, CAUSAL: CAUSAL}),
     "groups": count_argument("feature_group_count"),
 }
 INITIALISER_ARGUMENTS = (
@@ -112,6 +114,7 @@ def _convolution_layers(
             {**CONVOLUTION_ARGUMENTS, **readings},
             required_values=undilated_input,
             ignored_arguments=ignored,
+            adjust=causal_padding,
         ),
         _weighted_layer(
             "ConvTranspose",

@@ -100,7 +100,8 @@ def _divisor_text(step: Step) -> list[str]:
 
 def _average_lines(step: Step) -> list[str]:
     if is_floating(step):
-        return [*_divisor_text(step), f"{OUTPUT_CELL} = np.sum(cells, dtype=x.dtype) / x.dtype.type(divisor)"]
+        # A divisor of 65,520 or more is infinite in float16.
+        return [*_divisor_text(step), f"{OUTPUT_CELL} = np.float64(np.sum(cells, dtype=x.dtype)) / divisor"]
     # // rounds down, and integer averages round toward zero, so a negative total is negated before the division.
     quotient = "total // divisor if total >= 0 else -(-total // divisor)"
     return [
@@ -144,7 +145,7 @@ def _selection_slope_lines(position: str) -> Sequence[str]:
 
 
 def _average_slope_lines(step: Step) -> Sequence[str]:
-    return [*_divisor_text(step), f"slopes = [{GRADIENT_CELL} / x.dtype.type(divisor)] * len(places)"]
+    return [*_divisor_text(step), f"slopes = [np.float64({GRADIENT_CELL}) / divisor] * len(places)"]
 
 
 def _norm_lines(step: Step) -> Sequence[str]:

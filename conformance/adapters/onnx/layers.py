@@ -15,10 +15,13 @@ from conformance.adapters.api import (
     choice_argument,
     count_argument,
     is_whole_number,
+    kernel_reach,
     modes_argument,
     number_argument,
+    one_per_axis,
     padding_by_name,
     sizes_argument,
+    split_surplus,
     unpooled_size,
 )
 
@@ -60,6 +63,26 @@ def _has_bias(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
     inputs = call.arguments["inputs"]
     # Inputs are names, and an empty name is an input that is left out.
     return {"bias": isinstance(inputs, tuple) and len(inputs) >= MAX_CONV_INPUTS and inputs[-1] != ""}
+
+
+def _transposed_parameters(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return whether the node has a bias, and the padding if auto_pad names it.
+
+    With the padding SAME, the output has `size * stride` cells. Cells that output padding adds are cropped again. For a
+    full output that is smaller, the specification gives negative pads, and ONNX Runtime returns the full output.
+    """
+    more = _has_bias(call, found)
+    padding, added = found["padding"], found["output_padding"]
+    if not isinstance(padding, str):
+        return more
+    window = found.get("window") or call.weight_shape("the padding")[2:]
+    axes = [one_per_axis(value, len(window)) for value in (found["stride"], added)]
+    reach = kernel_reach(window, one_per_axis(found["dilation"], len(window)))
+    surplus = [extent - step + more_cells for extent, step, more_cells in zip(reach, *axes, strict=True)]
+    if min(surplus) < 0:
+        raise UnreadableLayer("auto_pad: the stride exceeds the kernel and its output padding")
+    pads = split_surplus(surplus)
+    return {**more, "padding": pads if padding == "same_upper" else tuple(pair[::-1] for pair in pads)}
 
 
 def _read_array_pads(call: BoundCall, value: Any) -> Any:
@@ -137,9 +160,9 @@ SUPPORTED_NODES = (
             **CONVOLUTION_ARGUMENTS,
             "output_padding": sizes_argument("output_padding", default=0),
         },
-        # SAME of a ConvTranspose depends on output_shape, which cannot be translated.
-        required_values={"output_shape": None, "auto_pad": ("NOTSET", "VALID")},
-        adjust=_has_bias,
+        # With an output_shape, the pads follow from it.
+        required_values={"output_shape": None},
+        adjust=_transposed_parameters,
     ),
 )
 UNPOOLING_NODES = (

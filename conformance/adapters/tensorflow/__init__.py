@@ -266,6 +266,7 @@ SURFACES = (
             "relu": TF_NN_LOWERINGS["relu"],
         },
         fallbacks=limit_axes({"conv": channels_first.with_bias}),
+        words={"conv": channels_first.depthwise_conv},
         # Kernels have the same layout as with channels last; only data is not moved.
         to_framework={**LAYOUT_FIELDS["to_framework"], "x": "tf.constant({})"},
         numpy_inputs={**LAYOUT_FIELDS["numpy_inputs"], "x": "{}"},

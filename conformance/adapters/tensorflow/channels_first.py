@@ -17,7 +17,7 @@ from conformance.adapters.api import (
     stride_argument,
     tuple_of,
 )
-from conformance.adapters.tensorflow import composed, pooling
+from conformance.adapters.tensorflow import composed, pooling, words
 from conformance.adapters.tensorflow.convolution import NO_BIAS, NO_GROUPS_3D, native_convolution, native_transpose
 from conformance.adapters.tensorflow.dtypes import (
     NO_STRIDED_DILATION,
@@ -72,6 +72,11 @@ def conv(step: Step) -> Code:
     same = f'"{padding_name(step)}"'
     keywords = {"strides": stride_argument(step), "padding": same, "dilations": dilation_argument(step)}
     return _with_data_format(step, call("tf.nn.convolution", "x", "kernel", **keywords))
+
+
+def depthwise_conv(step: Step) -> Code:
+    """Return `tf.nn.depthwise_conv2d`."""
+    return _with_data_format(step, words.depthwise_conv(step, channels_last=False))
 
 
 def conv_transpose(step: Step) -> Code:

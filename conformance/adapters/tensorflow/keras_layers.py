@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from conformance.adapters.api import (
+    CAUSAL,
+    SAME_AND_VALID_WORDS,
     ArgumentReading,
     BoundCall,
     Dialect,
     LayerSignature,
     UnreadableLayer,
+    causal_padding,
     count_argument,
     flag_argument,
     is_whole_number,
@@ -157,7 +160,17 @@ KERAS_LAYERS = (
         )
         for name, operator in (("Max", "adaptive_max_pool"), ("Average", "adaptive_avg_pool"))
     ),
-    _weighted_layer("Conv{rank}D|Convolution{rank}D", "", "groups=1, ", "conv", {"groups": count_argument("groups")}),
+    _weighted_layer(
+        "Conv{rank}D|Convolution{rank}D",
+        "",
+        "groups=1, ",
+        "conv",
+        {
+            "groups": count_argument("groups"),
+            "padding": named_padding_argument("padding", {**SAME_AND_VALID_WORDS, CAUSAL: CAUSAL}),
+        },
+        adjust=causal_padding,
+    ),
     _weighted_layer(
         "Conv{rank}DTranspose",
         "output_padding=None, ",

@@ -39,12 +39,13 @@ def depthwise_limit(step: Step) -> Unsupported | None:
     return ONE_STRIDE if len({*(step.stride or ())}) != 1 else None
 
 
-def depthwise_conv(step: Step) -> Code:
-    """Return `tf.nn.depthwise_conv2d`."""
+def depthwise_conv(step: Step, *, channels_last: bool = True) -> Code:
+    """Return `tf.nn.depthwise_conv2d`, whose strides have a number for each axis of the array."""
     limit = depthwise_limit(step)
     if limit or step.rank != PLANE_RANK:
         return limit or NOT_DEPTHWISE
-    strides = tuple_of([1, *(step.stride or ()), 1])
+    spatial = step.stride or ()
+    strides = tuple_of([1, *spatial, 1] if channels_last else [1, 1, *spatial])
     dilations = str([*step.dilation]) if step.dilated else None
     kernel = depthwise_kernel(step, "tf.reshape")
     return call("tf.nn.depthwise_conv2d", "x", kernel, strides, f'"{padding_name(step)}"', dilations=dilations)

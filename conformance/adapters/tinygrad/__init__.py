@@ -25,7 +25,7 @@ from conformance.adapters.api import (
     indexed_pad,
     unsupported_operators,
 )
-from conformance.adapters.tinygrad import calls, windows
+from conformance.adapters.tinygrad import calls, windows, words
 from conformance.adapters.tinygrad.padding import pad
 
 PACKAGES = ("tinygrad", "numpy")
@@ -117,6 +117,7 @@ SURFACES = (
             **UNSUPPORTED_OPERATORS,
         },
         fallbacks={**windows.FALLBACKS, "pad": indexed_pad},
+        words=words.WORDS,
         to_framework=dict.fromkeys(("x", "kernel", "bias", "draws"), "Tensor({})"),
         to_numpy="x.numpy()",
         dtypes=DTYPES,

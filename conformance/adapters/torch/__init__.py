@@ -267,6 +267,7 @@ SURFACES: tuple[Surface, ...] = (
         fallbacks=layout.channels_last_lowerings(
             {name: lowering for name, lowering in FUNCTIONAL_FALLBACKS.items() if name not in SLICED_FALLBACKS}
         ),
+        words=layout.channels_last_lowerings(FUNCTIONAL_WORDS),
         dtypes=DTYPES,
         unsupported_dtypes=UNSUPPORTED_DTYPES,
         write_gradient=layout.channels_last_gradient,

@@ -39,7 +39,7 @@ class Unfoldable(np.ndarray):
 
     def flatten(self, start):
         """Return the array with its last axes flattened to one."""
-        return self.reshape(*self.shape[:start], -1)
+        return self.reshape(*self.shape[:start], math.prod(self.shape[start:]))
 
 
 def softmax(values, axis):

@@ -64,6 +64,14 @@ def test_gathered_cells_are_indexed_by_a_view_of_all_windows(flat, shape):
     assert cells.output_shape(step) == (step.output if flat else None)
 
 
+@pytest.mark.parametrize("shape", [(0, 3, 7, 5), (2, 0, 7, 5)])
+def test_cells_of_an_empty_array_are_reshaped_to_a_size_that_nothing_has_to_infer(shape):
+    cells, step = GatheredCells(GATHER, more_lines=("rows = [{planes}]",)), pooling(shape, padding=((1, 1), (0, 0)))
+    (_, _, rows) = cells.index_lines(step)
+    assert rows == f"rows = [{shape[0]}, {shape[1]}, 45]"
+    assert cells.expression("x", step) == f"x.reshape({shape[0]}, {shape[1]}, 45).take(cells)"
+
+
 def test_index_of_dilated_windows_skips_cells():
     (_, cells) = GatheredCells(GATHER).index_lines(pooling(dilation=(2, 1)))
     assert "(plane, (5, 2))[::2, ::2, ::2, ::1].reshape(2, 2, 6)" in cells

@@ -1,6 +1,7 @@
 """The module `pooling` of the built-in backend."""
 
 import numpy as np
+import pytest
 
 from tests.conformance.adapters.numpy.programs import ONE, ROW, program, row, run
 
@@ -31,6 +32,19 @@ def test_starts_of_fractional_windows_are_computed_exactly():
     inputs = {"x": x, "samples": {"values": [[[0.5]]]}, "window": 2, "output_size": [3]}
     # α = 5/2: the windows start at 0, ⌊15/4⌋ − ⌊5/4⌋ = 2, and the last one at 5.
     assert run("fractional_max_pool", row(9, 0, 1, 2, 0, 3, 4), row(0.5), **inputs).tolist() == [[[9, 2, 4]]]
+
+
+@pytest.mark.parametrize("operator", ["global_avg_pool", "global_avg_pool_grad"])
+def test_divisor_may_exceed_the_largest_float16_number(operator):
+    cells = 65520
+    inputs = {"x": {"values": "arange", "step": 0, "shape": [1, 1, cells], "dtype": "float16"}}
+    arrays = [np.zeros((1, 1, cells), np.float16)]
+    if operator == "global_avg_pool":
+        arrays[0][0, 0, 0] = 60000
+    else:
+        inputs["grad"] = {"values": [60000], "shape": [1, 1, 1], "dtype": "float16"}
+        arrays.insert(0, row(60000, dtype="float16"))
+    assert run(operator, *arrays, **inputs)[0, 0, 0] == np.float16(60000 / cells)
 
 
 def test_averages_of_integers_round_toward_zero():
