@@ -62,6 +62,9 @@ Code = str | tuple[str, ...] | Unsupported
 Lowering = Callable[[Step], Code]
 """Translates one step into source text of a surface."""
 
+ChainLowering = Callable[[Step, Step], Code]
+"""Translates two steps in a row into one call. If both have a kernel, that of the first step is `first_kernel`."""
+
 GradientWriter = Callable[[Sequence[str], Sequence[str], str], Sequence[str]]
 """Takes the lines of an operator, the names of its inputs and the name of one input.
 
@@ -102,6 +105,7 @@ class Surface:
     fallbacks: for each operator, a function that writes several calls, as users do if there is no single call.
     words: for each operator, a function that writes a call with a word of the framework, such as padding by name, where
         `lowerings` write numbers. It returns Unsupported if no word has the meaning of the parameters.
+    chain_words: for two operators in a row, a function that writes one call of the framework for both.
     building_blocks: calls of the framework's array library, used only for explicit padding and inside compositions.
     to_framework: for each input, an expression that converts a channels-first NumPy array; `{}` is the name.
     to_numpy: an expression that converts the result `x` to NumPy.
@@ -136,6 +140,7 @@ class Surface:
     lowerings: Mapping[str, Lowering]
     fallbacks: Mapping[str, Lowering] = field(default_factory=dict)
     words: Mapping[str, Lowering] = field(default_factory=dict)
+    chain_words: Mapping[tuple[str, ...], ChainLowering] = field(default_factory=dict)
     building_blocks: Mapping[str, Lowering] = field(default_factory=dict)
     to_framework: Mapping[str, str] = field(default_factory=dict)
     to_numpy: str = "x"

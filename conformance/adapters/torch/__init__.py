@@ -248,6 +248,7 @@ SURFACES: tuple[Surface, ...] = (
         _lowerings(layer_call, weights.layer_conv, weights.layer_transpose, padding.layer_pad, "nn.ReLU()(x)"),
         fallbacks=_fallbacks(layer_call, weights.layer_transpose, padding.layer_pad),
         words=named.words(layer_call, named.layer_pad, layer=True),
+        chain_words=named.LAYER_CHAIN_WORDS,
         dtypes=LAYER_DTYPES,
         unsupported_dtypes=LAYER_UNSUPPORTED_DTYPES,
         write_gradient=weights.layer_autograd_gradient,
