@@ -117,6 +117,7 @@ def _layer_surface(
         },
         fallbacks={**fallbacks, "pad": pad},
         words={"conv": partial(words.layer_conv, engine)},
+        chain_words={("conv", "conv"): partial(words.layer_separable, engine)},
         building_blocks={"pad": pad},
         write_gradient=engine.write_layer_gradient,
         **fields,
@@ -170,7 +171,8 @@ def _ops_surface(make_surface: Callable[..., Surface], engine: Engine) -> Surfac
             **_fallbacks(engine, pooling.ops_call),
             **limit_axes(composed_convolutions, engine.max_axes),
         },
-        words={"conv": partial(words.depthwise_conv, engine)},
+        words={"conv": words.depthwise_conv},
+        chain_words={("conv", "conv"): words.separable_conv},
         write_gradient=engine.write_gradient,
     )
 
