@@ -22,6 +22,7 @@ from conformance.cases.arrays import BFLOAT16, Array
 from conformance.cases.case import (
     ARRAYS_KEY,
     FLAT_PADS_KEY,
+    MIXED_KEY,
     WORDS_KEY,
     Answers,
     ArrayUse,
@@ -33,6 +34,7 @@ from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.cases.steps import BuildingBlock, Step, case_step
 from conformance.translation.array_use import unsupported_use, with_array_use
+from conformance.translation.mixed_precision import with_mixed_precision
 from conformance.translation.other_sizes import other_sizes
 from conformance.translation.own_words import chain_lowering, with_own_words
 from conformance.translation.rewrites import REWRITES, SINGLE_CALLS
@@ -54,7 +56,11 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
     Raises ConformanceError for an error of the adapter, with its module and function, the surface and the case.
     """
     try:
-        chosen = with_own_words(surface) if case.parameters.get(WORDS_KEY) else surface
+        worded = with_own_words(surface) if case.parameters.get(WORDS_KEY) else surface
+        mixed = case.parameters.get(MIXED_KEY)
+        chosen = with_mixed_precision(worded, mixed) if mixed else worded
+        if isinstance(chosen, Unsupported):
+            return chosen
         return unsupported_use(case, surface) or _translate(case, chosen)
     except LoweringError as error:
         raise ConformanceError(f"surface {surface.name}: case {case.id}: {error}") from error.__cause__

@@ -31,6 +31,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.keras import convolution, padding, pooling, words
 from conformance.adapters.keras.engines import ENGINES, Engine
+from conformance.adapters.tensorflow.words import DTYPE_POLICY
 
 SETUP = """\
 import os
@@ -118,6 +119,7 @@ def _layer_surface(
         fallbacks={**fallbacks, "pad": pad},
         words={"conv": partial(words.layer_conv, engine)},
         chain_words={("conv", "conv"): partial(words.layer_separable, engine)},
+        mixed_precision=DTYPE_POLICY,
         building_blocks={"pad": pad},
         write_gradient=engine.write_layer_gradient,
         **fields,

@@ -306,6 +306,7 @@ SURFACES = (
         },
         words=words.LAYER_WORDS,
         chain_words=words.LAYER_CHAIN_WORDS,
+        mixed_precision=words.DTYPE_POLICY,
         # Padding layers pad with zeros only, so the padding of a maximum is `tf.pad`.
         building_blocks={"pad": _layer_padding},
         write_gradient=layer_tape_gradient,

@@ -9,6 +9,7 @@ from conformance.adapters.api import (
     ChainLowering,
     Code,
     Lowering,
+    MixedPrecision,
     Step,
     Unsupported,
     call,
@@ -147,6 +148,10 @@ def layer_separable(first: Step, step: Step) -> Code:
     return (f"conv = {layer}", "conv.build(x.shape)", f"conv.set_weights([{', '.join(weights)}])", "x = conv(x)")
 
 
+DTYPE_POLICY = MixedPrecision(
+    lambda lines, dtype: tuple(line.replace("dtype=x.dtype", f'dtype="mixed_{dtype}"') for line in lines)
+)
+"""The dtype policy of a layer: its weights are float32, and it computes in 16 bits."""
 NN_WORDS: Mapping[str, Lowering] = {"conv": depthwise_conv}
 NN_CHAIN_WORDS: Mapping[tuple[str, ...], ChainLowering] = {("conv", "conv"): separable_conv}
 LAYER_WORDS: Mapping[str, Lowering] = {"conv": layer_conv}
