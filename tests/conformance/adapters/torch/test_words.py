@@ -30,7 +30,7 @@ def test_pads_of_the_word_same_may_differ_by_one_cell(tmp_path):
     assert 'padding="same"' in " ".join(layer_lines(tmp_path, 4, [1, 2]))
     # The word adds the odd cell after x, and takes no stride.
     assert "same pads" in layer_reason(tmp_path, 4, [2, 1])
-    assert "same pads" in layer_reason(tmp_path, 4, [1, 2], conv=", stride: 2")
+    assert "same pads" in layer_reason(tmp_path, 3, [0, 1], conv=", stride: 2")
 
 
 def test_equal_pads_are_numbers_also_with_a_stride(tmp_path):
