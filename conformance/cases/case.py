@@ -30,7 +30,9 @@ ARRAYS_KEY = "arrays"
 """Parameter of a case whose program does not simply pass contiguous arrays of its own, see ArrayUse."""
 WORDS_KEY = "words"
 """Parameter of a case whose programs name parameters by the framework's own words, such as padding by name."""
-CALL_KEYS = frozenset({DEFAULTS_KEY, FLAT_PADS_KEY, ARRAYS_KEY, WORDS_KEY})
+MIXED_KEY = "mixed"
+"""Parameter of a convention case that is computed in the framework's mixed precision with a 16-bit dtype."""
+CALL_KEYS = frozenset({DEFAULTS_KEY, FLAT_PADS_KEY, ARRAYS_KEY, WORDS_KEY, MIXED_KEY})
 """Parameters of a case that describe the call and do not change the result of the operator."""
 
 
@@ -48,6 +50,13 @@ class ArrayUse(Word):
     NUMPY = "numpy"  # NumPy arrays are passed to the call, without conversion
     TWICE = "twice"  # a second call with the same arrays gives the result
     OVERWRITTEN = "overwritten"  # the caller overwrites its arrays after the call
+
+
+class MixedDtype(Word):
+    """The 16-bit dtype of mixed precision."""
+
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
 
 
 @dataclass(frozen=True)

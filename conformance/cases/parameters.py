@@ -14,8 +14,10 @@ from conformance.cases.case import (
     DEFAULTS_KEY,
     FLAT_PADS_KEY,
     FRAMEWORK_SAME,
+    MIXED_KEY,
     WORDS_KEY,
     ArrayUse,
+    MixedDtype,
 )
 from conformance.cases.operators import INPUTS, PARAMETERS, Geometry, Operator, PaddingWord, ParameterKind, Rounding
 from reference import Windows
@@ -84,6 +86,8 @@ def parse_parameters(
     if FLAT_PADS_KEY in raw:
         given[FLAT_PADS_KEY] = plain_value(raw[FLAT_PADS_KEY])
     given.update({key: True for key in (DEFAULTS_KEY, WORDS_KEY) if raw.get(key)})
+    if MIXED_KEY in raw:
+        given[MIXED_KEY] = MixedDtype(raw[MIXED_KEY]).value
     if ARRAYS_KEY in raw:
         given[ARRAYS_KEY] = ArrayUse(raw[ARRAYS_KEY]).value
         _check_arrays(given[ARRAYS_KEY], inputs)

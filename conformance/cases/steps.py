@@ -13,13 +13,13 @@ from types import MappingProxyType
 from typing import Any
 
 from conformance.cases.arrays import Array
-from conformance.cases.case import ARRAYS_KEY, WORDS_KEY, Case
+from conformance.cases.case import ARRAYS_KEY, MIXED_KEY, WORDS_KEY, Case
 from conformance.cases.operators import OPERATORS, Geometry, PadMode, Rounding
 from reference import Windows
 from reports.results.vocabulary import Word
 
 PerAxisPairs = tuple[tuple[int, int], ...]
-PROGRAM_KEYS = frozenset({ARRAYS_KEY, WORDS_KEY})
+PROGRAM_KEYS = frozenset({ARRAYS_KEY, MIXED_KEY, WORDS_KEY})
 """Parameters of a case that select its program and are no parameters of a step."""
 
 

@@ -14,10 +14,12 @@ from conformance.cases.case import (
     DEFAULTS_KEY,
     FLAT_PADS_KEY,
     FRAMEWORK_SAME,
+    MIXED_KEY,
     WORDS_KEY,
     Answers,
     ArrayUse,
     Case,
+    MixedDtype,
     Rejected,
 )
 from conformance.cases.compositions import COMPOSITIONS
@@ -47,6 +49,9 @@ CALL_PARAMETERS: Mapping[str, Parameter] = {
     FLAT_PADS_KEY: Parameter(FLAT_PADS_KEY, ParameterKind.SIZES, None, "Pads as one flat list."),
     DEFAULTS_KEY: Parameter(DEFAULTS_KEY, ParameterKind.FLAG, None, "Whether the call passes no other arguments."),
     WORDS_KEY: Parameter(WORDS_KEY, ParameterKind.FLAG, None, "Whether the call contains the framework's own words."),
+    MIXED_KEY: Parameter(
+        MIXED_KEY, ParameterKind.CHOICE, None, "The 16-bit dtype of mixed precision.", choices=tuple(MixedDtype)
+    ),
     ARRAYS_KEY: Parameter(
         ARRAYS_KEY, ParameterKind.CHOICE, None, "How the program passes its arrays.", choices=tuple(ArrayUse)
     ),

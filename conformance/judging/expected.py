@@ -79,16 +79,21 @@ def compute_expected(case: Case) -> Expected:
 def _make_target(case: Case, inputs: Mapping[str, Array]) -> Target:
     if isinstance(case.expect, Rejected):
         return _rejection_target(case, inputs, case.expect.violation)
-    exact = compute_reference(case.operator, inputs, case.parameters)
-    # The steps before these are the operator of the case or its composition, which is computed above.
+    exact = _apply_following(case, compute_reference(case.operator, inputs, case.parameters))
+    target = _target_with_bound(exact, case.expect.printed if not isinstance(case.expect, Answers) else ())
+    mismatches = (find_print_mismatch(one, exact.value, target.bound) for one in target.printed)
+    return replace(target, print_mismatch=next(filter(None, mismatches), ""))
+
+
+def _apply_following(case: Case, exact: Exact) -> Exact:
+    """Return the result of the operators in `then` for the result of the operator of the case."""
+    # The steps before these are the operator of the case or its composition.
     for step in plan_steps(case)[-len(case.then) :] if case.then else ():
         if not _is_unrounded(exact):
             # The error bound of the second operator does not include rounding errors of its input.
             raise ValueError(f"{step.operator} would read a rounded result; only exact results can be read by 'then'")
         exact = compute_reference(step.operator, {"x": exact.value, **step.constants}, step.parameters)
-    target = _target_with_bound(exact, case.expect.printed if not isinstance(case.expect, Answers) else ())
-    mismatches = (find_print_mismatch(one, exact.value, target.bound) for one in target.printed)
-    return replace(target, print_mismatch=next(filter(None, mismatches), ""))
+    return exact
 
 
 def compute_reference(operator: str, inputs: Mapping[str, Array], parameters: Mapping[str, Any]) -> Exact:
@@ -143,7 +148,7 @@ def _answer_target(case: Case, inputs: Mapping[str, Array], answer: Mapping[str,
         # The array of an answer is the result itself: it has no terms, no magnitude and no rounding error.
         exact = Exact(value, None, None, zeros.astype(np.int64), zeros, 0.0, exact=True)
     else:
-        exact = compute_reference(case.operator, inputs, {**case.parameters, **answer})
+        exact = _apply_following(case, compute_reference(case.operator, inputs, {**case.parameters, **answer}))
     return _target_with_bound(exact)
 
 

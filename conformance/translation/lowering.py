@@ -22,6 +22,7 @@ from conformance.cases.arrays import BFLOAT16, Array
 from conformance.cases.case import (
     ARRAYS_KEY,
     FLAT_PADS_KEY,
+    MIXED_KEY,
     WORDS_KEY,
     Answers,
     ArrayUse,
@@ -33,8 +34,9 @@ from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.cases.steps import BuildingBlock, Step, case_step
 from conformance.translation.array_use import unsupported_use, with_array_use
+from conformance.translation.mixed_precision import with_mixed_precision
 from conformance.translation.other_sizes import other_sizes
-from conformance.translation.own_words import with_own_words
+from conformance.translation.own_words import chain_lowering, with_own_words
 from conformance.translation.rewrites import REWRITES, SINGLE_CALLS
 from reports.results.vocabulary import How
 
@@ -54,7 +56,11 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
     Raises ConformanceError for an error of the adapter, with its module and function, the surface and the case.
     """
     try:
-        chosen = with_own_words(surface) if case.parameters.get(WORDS_KEY) else surface
+        worded = with_own_words(surface) if case.parameters.get(WORDS_KEY) else surface
+        mixed = case.parameters.get(MIXED_KEY)
+        chosen = with_mixed_precision(worded, mixed) if mixed else worded
+        if isinstance(chosen, Unsupported):
+            return chosen
         return unsupported_use(case, surface) or _translate(case, chosen)
     except LoweringError as error:
         raise ConformanceError(f"surface {surface.name}: case {case.id}: {error}") from error.__cause__
@@ -93,7 +99,23 @@ def _steps_program(case: Case, surface: Surface, lowered: Sequence[LoweredStep |
 
 def _lower_steps(case: Case, surface: Surface) -> list[LoweredStep | Unsupported]:
     steps, native_only = plan_steps(case), not isinstance(case.expect, Value)
+    if case.parameters.get(WORDS_KEY) and len(steps) > 1:
+        return [_lower_chain(steps, surface)]
     return [lower_step(step, surface, native_only=native_only, inner=len(steps) > 1) for step in steps]
+
+
+def _lower_chain(steps: Sequence[Step], surface: Surface) -> LoweredStep | Unsupported:
+    """Return the lines of one call for all steps."""
+    for step in steps:
+        if not surface.supports(step.operator, step.dtype):
+            return _unsupported_dtype(step.operator, step.dtype, surface)
+    lowering = chain_lowering(surface, steps)
+    code = lowering if isinstance(lowering, Unsupported) else _call_lowering(lowering, steps[-1])
+    if isinstance(code, Unsupported):
+        return code
+    # The constants of the last step would replace the inputs of the first one.
+    first = [f"first_{name} = {name}" for name in steps[-1].constants if name == "kernel" and steps[0].kernel]
+    return [*first, *_step_lines(steps[-1], surface, code)], How.NATIVE
 
 
 def _make_program(case: Case, surface: Surface, how: How, text: str) -> Program:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -21,6 +21,14 @@ def with_own_words(surface: Surface) -> Surface:
         name: partial(_write_word, surface) for name in operators if not OPERATORS[name].is_gradient
     }
     return replace(surface, lowerings=lowerings, fallbacks={}, allows_compositions=False)
+
+
+def chain_lowering(surface: Surface, steps: Sequence[Step]) -> Lowering | Unsupported:
+    """Return the lowering that writes one call for all steps. Its argument is the last step."""
+    word = surface.chain_words.get(tuple(step.operator for step in steps))
+    if word is None:
+        return Unsupported(f"{surface.name} has no call for {' and '.join(step.operator for step in steps)}")
+    return partial(word, steps[0])
 
 
 def _write_word(surface: Surface, step: Step) -> Code:

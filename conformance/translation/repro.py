@@ -98,13 +98,15 @@ def _convention_lines(expected: Expected, call: str) -> str:
     narrow = any(value.dtype.name == BFLOAT16 for value in values.values())
     answers = {name: _answer_text(values[name]) if name in values else "None  # rejected" for name in expected.answers}
     lines = "".join(f"answers[{name!r}] = {text}\n" for name, text in answers.items())
-    return BFLOAT16_TEMPLATE * narrow + CONVENTION_TEMPLATE.format(
-        call=f"numbers({call})" if narrow else call, answers=lines
-    )
+    # Another answer may have the same numbers in float32.
+    compared = BFLOAT16_COMPARISON if narrow else ""
+    shown = "numbers(got)" if narrow else "got"
+    script = CONVENTION_TEMPLATE.format(call=call, answers=lines, compared=compared, shown=shown)
+    return BFLOAT16_TEMPLATE * narrow + script
 
 
 def _answer_text(value: Array) -> str:
-    return f"numbers(of_words({_array_literal(value)}))" if value.dtype.name == BFLOAT16 else _array_literal(value)
+    return f"of_words({_array_literal(value)})" if value.dtype.name == BFLOAT16 else _array_literal(value)
 
 
 COMPARISON_TEMPLATE = """\
@@ -125,9 +127,13 @@ sys.exit("differs" if not within.all() else 0)
 """
 
 BFLOAT16_TEMPLATE = '''\
+def is_bfloat16(array):
+    return array.dtype.name == "bfloat16" or array.dtype.names == ("bfloat16",)
+
+
 def numbers(words):
     """Return bfloat16 as float32, whose upper half it is; return any other array unchanged."""
-    if words.dtype.name != "bfloat16" and words.dtype.names != ("bfloat16",):
+    if not is_bfloat16(words):
         return words
     return (np.ascontiguousarray(words).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
 
@@ -149,11 +155,17 @@ else:
     sys.exit("accepted in spite of {violation}")
 """
 
+BFLOAT16_COMPARISON = """\
+    if is_bfloat16(answer) != is_bfloat16(got):
+        return False
+    answer, got = numbers(answer), numbers(got)
+"""
+
 CONVENTION_TEMPLATE = """\
 def same(answer, got):
     if answer is None or got is None:
         return answer is got
-    if (answer.dtype, answer.shape) != (got.dtype, got.shape):
+{compared}    if (answer.dtype, answer.shape) != (got.dtype, got.shape):
         return False
     nan = answer != answer
     if answer.dtype.kind == "f" and (np.signbit(answer) != np.signbit(got))[~nan].any():
@@ -169,7 +181,7 @@ except Exception as error:
     got = None
     print("rejected:", type(error).__name__, error)
 else:
-    print("got", got, sep="\\n")
+    print("got", {shown}, sep="\\n")
 for name, answer in answers.items():
     print("yes " if same(answer, got) else "no  ", name)
 """

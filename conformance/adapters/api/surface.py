@@ -62,6 +62,9 @@ Code = str | tuple[str, ...] | Unsupported
 Lowering = Callable[[Step], Code]
 """Translates one step into source text of a surface."""
 
+ChainLowering = Callable[[Step, Step], Code]
+"""Translates two steps in a row into one call. If both have a kernel, that of the first step is `first_kernel`."""
+
 GradientWriter = Callable[[Sequence[str], Sequence[str], str], Sequence[str]]
 """Takes the lines of an operator, the names of its inputs and the name of one input.
 
@@ -93,6 +96,18 @@ class Bfloat16Conversion:
 
 
 @dataclass(frozen=True)
+class MixedPrecision:
+    """How a surface computes a call in mixed precision.
+
+    write: takes the lines of the call and the name of the 16-bit dtype, and returns the lines in mixed precision.
+    to_numpy: converts `x`, a result of any floating-point dtype. "" if Surface.to_numpy converts it.
+    """
+
+    write: Callable[[Sequence[str], str], Sequence[str]]
+    to_numpy: str = ""
+
+
+@dataclass(frozen=True)
 class Surface:
     """One API of a backend that users call.
 
@@ -102,6 +117,8 @@ class Surface:
     fallbacks: for each operator, a function that writes several calls, as users do if there is no single call.
     words: for each operator, a function that writes a call with a word of the framework, such as padding by name, where
         `lowerings` write numbers. It returns Unsupported if no word has the meaning of the parameters.
+    chain_words: for two operators in a row, a function that writes one call of the framework for both.
+    mixed_precision: how its calls compute in mixed precision; None if it has no mixed precision.
     building_blocks: calls of the framework's array library, used only for explicit padding and inside compositions.
     to_framework: for each input, an expression that converts a channels-first NumPy array; `{}` is the name.
     to_numpy: an expression that converts the result `x` to NumPy.
@@ -136,6 +153,8 @@ class Surface:
     lowerings: Mapping[str, Lowering]
     fallbacks: Mapping[str, Lowering] = field(default_factory=dict)
     words: Mapping[str, Lowering] = field(default_factory=dict)
+    chain_words: Mapping[tuple[str, ...], ChainLowering] = field(default_factory=dict)
+    mixed_precision: MixedPrecision | None = None
     building_blocks: Mapping[str, Lowering] = field(default_factory=dict)
     to_framework: Mapping[str, str] = field(default_factory=dict)
     to_numpy: str = "x"

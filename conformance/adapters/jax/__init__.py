@@ -221,6 +221,7 @@ def _flax_surface(api: Linen | Nnx) -> Surface:
             "pad": CHANNELS_LAST_POOLING.layout.jnp_pad,
         },
         words=words.flax_words(named),
+        chain_words=words.flax_chain_words(api.conv),
         building_blocks={"pad": CHANNELS_LAST_POOLING.layout.jnp_pad},
         dtypes=DTYPES,
         bfloat16=BFLOAT16_CONVERSION,

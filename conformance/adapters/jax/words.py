@@ -1,15 +1,17 @@
-"""JAX and Flax: padding by name."""
+"""JAX and Flax: padding by name, and layers that reflect or wrap."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from conformance.adapters.api import Code, Lowering, Step, Unsupported, is_causal, named_padding
+from conformance.adapters.api import ChainLowering, Code, Lowering, Step, Unsupported, is_causal, named_padding
 from conformance.adapters.jax.windows import padding_text
 from conformance.cases.operators import PaddingWord
 
 PADDING_NAMES = {PaddingWord.VALID: "VALID", PaddingWord.SAME_UPPER: "SAME", PaddingWord.SAME_LOWER: "SAME_LOWER"}
+PADDED_LAYER_NAMES: Mapping[str, str] = {"reflect": '"REFLECT"', "wrap": '"CIRCULAR"'}
+NO_PADDED_LAYER = Unsupported("layers of Flax reflect or wrap by half the kernel, rounded down before and up after")
 NO_NAME = Unsupported("no name for the padding")
 
 
@@ -51,3 +53,20 @@ def flax_words(lowerings: Mapping[str, Lowering]) -> Mapping[str, Lowering]:
     """Return the calls of Flax with padding by name."""
     names = ("max_pool", "min_pool", "conv")
     return {name: partial(replace_pairs, lowerings[name], _flax_name, _spatial_pairs) for name in names}
+
+
+def _padded_layer(conv: Lowering, padding: Step, step: Step) -> Code:
+    """Return the convolution layer that pads in the mode of a `pad` step."""
+    name = PADDED_LAYER_NAMES.get(padding.parameters["mode"])
+    reaches = (dilation * (extent - 1) for extent, dilation in zip(step.window, step.dilation, strict=True))
+    pads = tuple((reach // 2, (reach + 1) // 2) for reach in reaches)
+    code = conv(step)
+    if name is None or step.padded or padding.padding != pads or isinstance(code, Unsupported):
+        return code if isinstance(code, Unsupported) else NO_PADDED_LAYER
+    lines = (f"x = {code}",) if isinstance(code, str) else code
+    return tuple(line.replace('padding="VALID"', f"padding={name}") for line in lines)
+
+
+def flax_chain_words(conv: Lowering) -> Mapping[tuple[str, ...], ChainLowering]:
+    """Return the layers that pad in another mode than zeros."""
+    return {("pad", "conv"): partial(_padded_layer, conv)}

@@ -31,6 +31,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.keras import convolution, padding, pooling, words
 from conformance.adapters.keras.engines import ENGINES, Engine
+from conformance.adapters.tensorflow.words import DTYPE_POLICY
 
 SETUP = """\
 import os
@@ -117,6 +118,8 @@ def _layer_surface(
         },
         fallbacks={**fallbacks, "pad": pad},
         words={"conv": partial(words.layer_conv, engine)},
+        chain_words={("conv", "conv"): partial(words.layer_separable, engine)},
+        mixed_precision=DTYPE_POLICY,
         building_blocks={"pad": pad},
         write_gradient=engine.write_layer_gradient,
         **fields,
@@ -170,7 +173,8 @@ def _ops_surface(make_surface: Callable[..., Surface], engine: Engine) -> Surfac
             **_fallbacks(engine, pooling.ops_call),
             **limit_axes(composed_convolutions, engine.max_axes),
         },
-        words={"conv": partial(words.depthwise_conv, engine)},
+        words={"conv": words.depthwise_conv},
+        chain_words={("conv", "conv"): words.separable_conv},
         write_gradient=engine.write_gradient,
     )
 

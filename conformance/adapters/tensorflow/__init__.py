@@ -225,6 +225,7 @@ SURFACES = (
         TF_NN_LOWERINGS,
         fallbacks={**FALLBACKS, **CONVOLUTION_FALLBACKS},
         words=words.NN_WORDS,
+        chain_words=words.NN_CHAIN_WORDS,
         write_gradient=tape_gradient,
     ),
     _make_surface(
@@ -236,6 +237,7 @@ SURFACES = (
         },
         fallbacks={**compiled.FALLBACKS, **CONVOLUTION_FALLBACKS},
         words=words.NN_WORDS,
+        chain_words=words.NN_CHAIN_WORDS,
         wrap_program=compiled.compile_with_xla,
         write_gradient=compiled.compile_gradient_with_xla(tape_gradient),
         # Compiling each program takes long.
@@ -304,6 +306,8 @@ SURFACES = (
             **limit_axes({"conv_transpose": composed_layer_transpose}),
         },
         words=words.LAYER_WORDS,
+        chain_words=words.LAYER_CHAIN_WORDS,
+        mixed_precision=words.DTYPE_POLICY,
         # Padding layers pad with zeros only, so the padding of a maximum is `tf.pad`.
         building_blocks={"pad": _layer_padding},
         write_gradient=layer_tape_gradient,

@@ -76,7 +76,7 @@ def conv(step: Step) -> Code:
 
 def depthwise_conv(step: Step) -> Code:
     """Return `tf.nn.depthwise_conv2d`."""
-    return _with_data_format(step, words.depthwise_conv(step, channels_last=False))
+    return _with_data_format(step, words.depthwise_conv_channels_first(step))
 
 
 def conv_transpose(step: Step) -> Code:

@@ -18,11 +18,13 @@ from typing import Any
 from conformance.adapters.api import (
     ALL_DTYPES,
     FLOATING,
+    INDENT,
     Bfloat16Conversion,
     Code,
     DeviceSupport,
     Level,
     Lowering,
+    MixedPrecision,
     Step,
     Surface,
     d2l,
@@ -235,6 +237,14 @@ FIELDS: dict[str, Any] = {
 }
 _make_surface: Callable[..., Surface] = partial(Surface, **FIELDS)
 
+# The result of an operator that autocast leaves alone has the dtype of x, and NumPy has no bfloat16.
+AUTOCAST = MixedPrecision(
+    lambda lines, dtype: (
+        f"with torch.autocast(x.device.type, dtype=torch.{dtype}):",
+        *(f"{INDENT}{line}" for line in lines),
+    ),
+    f"{BFLOAT16_CONVERSION.to_numpy} if x.dtype == torch.bfloat16 else x.numpy()",
+)
 FUNCTIONAL_WORDS = named.words(functional_call, named.functional_pad, layer=False)
 FUNCTIONAL_LOWERINGS = _lowerings(
     functional_call, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"
@@ -248,6 +258,8 @@ SURFACES: tuple[Surface, ...] = (
         _lowerings(layer_call, weights.layer_conv, weights.layer_transpose, padding.layer_pad, "nn.ReLU()(x)"),
         fallbacks=_fallbacks(layer_call, weights.layer_transpose, padding.layer_pad),
         words=named.words(layer_call, named.layer_pad, layer=True),
+        chain_words=named.LAYER_CHAIN_WORDS,
+        mixed_precision=AUTOCAST,
         dtypes=LAYER_DTYPES,
         unsupported_dtypes=LAYER_UNSUPPORTED_DTYPES,
         write_gradient=weights.layer_autograd_gradient,
@@ -257,6 +269,7 @@ SURFACES: tuple[Surface, ...] = (
         FUNCTIONAL_LOWERINGS,
         fallbacks=FUNCTIONAL_FALLBACKS,
         words=FUNCTIONAL_WORDS,
+        mixed_precision=AUTOCAST,
         dtypes=DTYPES,
         unsupported_dtypes=UNSUPPORTED_DTYPES,
         write_gradient=weights.autograd_gradient,
@@ -272,6 +285,7 @@ SURFACES: tuple[Surface, ...] = (
         unsupported_dtypes=UNSUPPORTED_DTYPES,
         write_gradient=layout.channels_last_gradient,
         wrap_program=layout.without_repeated_conversion,
+        mixed_precision=AUTOCAST,
     ),
     _make_surface(
         "torch.compile",
@@ -282,6 +296,7 @@ SURFACES: tuple[Surface, ...] = (
         unsupported_dtypes=UNSUPPORTED_DTYPES,
         write_gradient=compiling.compiled_gradient,
         wrap_program=compiling.compile_lines,
+        mixed_precision=AUTOCAST,
         missing_requirement=compiling.missing_compiler,
         # Inductor compiles every program with a C++ compiler, which takes seconds.
         max_level=Level.SMOKE,

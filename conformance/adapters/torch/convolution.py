@@ -85,13 +85,13 @@ def layer_conv(step: Step) -> Code:
     return replace(NO_STRIDE_OF_SAME, rejected_call=lines) if _is_strided_same(step) else lines
 
 
-def written_convolution(step: Step, padding: str, *, layer: bool) -> Code:
-    """Return the call or the layer with padding by name. A layer also states its padding mode, the default."""
+def written_convolution(step: Step, padding: str, *, layer: bool, mode: str = "zeros") -> Code:
+    """Return the call or the layer with a text for its padding. A layer also states its padding mode."""
     if step.dilated and step.dtype in INTEGERS - {"int64"}:
         return NO_DILATED_INTEGERS
     keywords = _convolution_keywords(step) | {"padding": padding}
     if layer:
-        return _layer_lines("Conv", step, {**keywords, "padding_mode": '"zeros"'})
+        return _layer_lines("Conv", step, {**keywords, "padding_mode": f'"{mode}"'})
     return _functional_text("conv", step, keywords)
 
 

@@ -1,12 +1,14 @@
-"""PyTorch: padding by name, arguments that restate a default, and negative pads in every mode."""
+"""PyTorch: padding by name, padding modes of layers, arguments that restate a default, and negative pads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from conformance.adapters.api import (
     REPLICATE_AND_CIRCULAR_NAMES,
+    ChainLowering,
     Code,
     Lowering,
     Step,
@@ -25,6 +27,9 @@ from conformance.cases.operators import PaddingWord, PadMode
 PADDING_NAMES = {PaddingWord.VALID: "valid", PaddingWord.SAME_UPPER: "same"}
 NO_NAME = Unsupported("padding has no name for the numbers")
 NO_CROP = Unsupported("no pad is negative")
+NO_LAYER_MODE = Unsupported(
+    "a layer has a padding mode with the same pads at both ends, or with those of the word same"
+)
 NO_COUNT = Unsupported("the padding of the average is written as a number")
 
 
@@ -34,6 +39,20 @@ def conv(step: Step, *, layer: bool) -> Code:
     if name == f'"{PADDING_NAMES[PaddingWord.SAME_UPPER]}"' and set(step.stride or ()) != {1}:
         return NO_STRIDE_OF_SAME
     return NO_NAME if name is None else written_convolution(step, name, layer=layer)
+
+
+def padded_layer(padding: Step, step: Step) -> Code:
+    """Return the convolution layer that pads in the mode of a `pad` step."""
+    mode = padding.parameters["mode"]
+    if step.padded or crops(padding) or mode not in REPLICATE_AND_CIRCULAR_NAMES:
+        return NO_LAYER_MODE
+    padded = replace(step, shape=padding.shape).with_parameters(padding=padding.padding)
+    # The name is only for different pads at both ends of an axis, which have no number. It takes no stride.
+    name = named_padding(padded, PADDING_NAMES) if set(step.stride or ()) == {1} else None
+    text = name if padding.symmetric is None else per_axis(padding.symmetric)
+    if text is None:
+        return NO_LAYER_MODE
+    return written_convolution(padded, text, mode=REPLICATE_AND_CIRCULAR_NAMES[mode], layer=True)
 
 
 def avg_pool(write_call: CallWriter, step: Step) -> Code:
@@ -64,3 +83,6 @@ def layer_pad(step: Step) -> Code:
 def words(write_call: CallWriter, pad: Lowering, *, layer: bool) -> Mapping[str, Lowering]:
     """Return the calls with words of one surface."""
     return {"conv": partial(conv, layer=layer), "avg_pool": partial(avg_pool, write_call), "pad": pad}
+
+
+LAYER_CHAIN_WORDS: Mapping[tuple[str, ...], ChainLowering] = {("pad", "conv"): padded_layer}

@@ -116,6 +116,14 @@ def test_parameters_of_an_operator_in_then_are_used(tmp_path):
     assert (counted, real) == (np.float32((5 + 6 + 9 + 10) / 9), (5 + 6 + 9 + 10) / 4)
 
 
+def test_operator_in_then_reads_the_result_of_each_answer(tmp_path):
+    x, answers = "x: {values: [[[1, 2, 3, 4]]]}", "answers: {two: {stride: 2}, one: {stride: 1}}"
+    follows = "then: [{operator: min_pool, window: 2, stride: 1}]"
+    case = one(tmp_path, f"id: a, about: b, {x}, window: 2, {follows}, {answers}", section="questions")
+    results = {name: target.exact.value.tolist() for name, target in compute_expected(case).answers.items()}
+    assert results == {"two": [[[2]]], "one": [[[2, 3]]]}
+
+
 def test_rounded_result_must_not_be_read_by_then(tmp_path):
     x = "x: {values: [[[1, 2, 4, 8, 16]]]}"
     case = one(

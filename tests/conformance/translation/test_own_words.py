@@ -9,7 +9,7 @@ from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
 from conformance.cases.case import WORDS_KEY
 from conformance.translation.lowering import translate
-from reports.results.vocabulary import Level
+from reports.results.vocabulary import How, Level
 
 WORDS = {
     "onnx.reference": (
@@ -21,7 +21,18 @@ WORDS = {
         r"AveragePool.*count_include_pad=1",
     ),
     "openvino.opset": (r'auto_pad="same_upper"', r'auto_pad="same_lower"', r'auto_pad="valid"'),
-    "torch.nn": (r'padding="same"', r'padding="valid"', r'padding_mode="zeros"', r"count_include_pad=True"),
+    "torch.nn": (
+        r'padding="same"',
+        r'padding="valid"',
+        r'padding_mode="zeros"',
+        r"count_include_pad=True",
+        *(
+            rf'Conv{rank}d\(.*padding_mode="{mode}"'
+            for rank in (1, 2, 3)
+            for mode in ("reflect", "replicate", "circular")
+        ),
+        r'padding="same", padding_mode="reflect"',
+    ),
     "torch.nn.functional": (
         r'padding="same"',
         r'F\.pad\(x, \(-.*mode="reflect"\)',
@@ -35,17 +46,31 @@ WORDS = {
         r'F\.pad\(x, \(-.*mode="reflect"\)',
     ),
     "tinygrad.Tensor": (r"count_include_pad=True", r'x\.pad\(.*-.*mode="reflect"\)', r'x\.pad\(.*mode="circular"\)'),
-    "tf.nn": (r"tf\.nn\.depthwise_conv2d", r'tf\.nn\.conv2d\(.*"SAME"'),
     "tf.nn.nchw": (
         r'tf\.nn\.depthwise_conv2d\(x, .*, \(1, 1, 2, 2\), "SAME", data_format="NCHW"\)',
         r'tf\.nn\.depthwise_conv2d\(.*dilations=.*data_format="NCHW"\)',
         r'tf\.nn\.max_pool.*"SAME"',
     ),
-    "tf.keras.layers": (r"DepthwiseConv1D", r"DepthwiseConv2D", r'padding="causal"', r'strides=3, padding="same"'),
-    "keras-jax.layers": (r"DepthwiseConv2D", r'padding="causal"'),
-    "keras-jax.ops": (r"keras\.ops\.depthwise_conv\(",),
+    "tf.nn": (
+        r"tf\.nn\.depthwise_conv2d",
+        r'tf\.nn\.conv2d\(.*"SAME"',
+        r'tf\.nn\.separable_conv2d\(.*"SAME", dilations=\[1, 2\]',
+        r"tf\.nn\.separable_conv2d\(.*\[\[0, 0\], \[1, 0\], \[0, 2\], \[0, 0\]\]",
+    ),
+    "tf.keras.layers": (
+        r"SeparableConv1D",
+        r"SeparableConv2D",
+        r"depth_multiplier=2",
+        r"DepthwiseConv1D",
+        r"DepthwiseConv2D",
+        r'padding="causal"',
+        r'strides=3, padding="same"',
+    ),
+    "keras-jax.layers": (r"SeparableConv1D", r"SeparableConv2D", r"DepthwiseConv2D", r'padding="causal"'),
+    "keras-jax.ops": (r"keras\.ops\.depthwise_conv\(", r"keras\.ops\.separable_conv\("),
     "jax.lax": (r'"SAME"', r'"SAME_LOWER"', r'"VALID"'),
-    "flax.nnx": (r'"SAME"', r'"SAME_LOWER"', r'"CAUSAL"'),
+    "flax.linen": (r'"REFLECT"', r'"CIRCULAR"'),
+    "flax.nnx": (r'"SAME"', r'"SAME_LOWER"', r'"CAUSAL"', r'"REFLECT"', r'"CIRCULAR"'),
     "mxnet.npx": (r"global_pool=True, pad=", r"count_include_pad=True"),
 }
 
@@ -72,6 +97,27 @@ def test_surface_without_a_word_does_not_run_the_case(catalogue):
     reason = translate(case, surface_of("torch.nn"))
     assert isinstance(reason, Unsupported)
     assert reason.reason == "torch.nn has no word of its own for the parameters"
+
+
+def test_one_call_for_two_operators_is_native(catalogue):
+    case = catalogue.by_id["pad/words/1d-conv-in-mode-edge"]
+    program = translate(case, surface_of("torch.nn"))
+    assert program.how == How.NATIVE
+    assert "Pad1d" not in program.text
+    without_words = replace(case, parameters={name: case.parameters[name] for name in ("pads", "mode", "value")})
+    assert "Pad1d" in translate(without_words, surface_of("torch.nn")).text
+
+
+def test_surface_without_a_call_for_two_operators_does_not_run_the_case(catalogue):
+    reason = translate(catalogue.by_id["pad/words/1d-conv-in-mode-edge"], surface_of("torch.nn.functional"))
+    assert reason == Unsupported("torch.nn.functional has no call for pad and conv")
+
+
+def test_dtype_of_any_operator_can_be_unsupported(catalogue):
+    case = catalogue.by_id["pad/words/1d-conv-in-mode-edge"]
+    integers = replace(case, inputs={"x": replace(case.inputs["x"], dtype="int32")})
+    assert isinstance(translate(case, surface_of("torch.nn")), Program)
+    assert isinstance(translate(integers, surface_of("torch.nn")), Unsupported)
 
 
 def test_padding_is_a_number_in_the_same_case_without_words(catalogue):

@@ -142,6 +142,15 @@ def test_script_of_a_convention_confirms_the_declared_answer(catalogue, tmp_path
         assert [line.split()[1] for line in lines if line.startswith("yes")] == [declared], name
 
 
+@pytest.mark.parametrize("name", ["bfloat16", "float32"])
+def test_answers_with_the_same_numbers_differ_in_their_dtype(catalogue, tmp_path, name):
+    case = catalogue.by_id["avg_pool/mixed-bfloat16-of-bfloat16"]
+    words = "np.array([[[0x40E0]]], np.uint16).view([('bfloat16', np.uint16)])"
+    returned = {"bfloat16": words, "float32": "np.array([[[7]]], np.float32)"}[name]
+    lines = run_with_numpy_only(script_of(case, program(f"return {returned}")), tmp_path).stdout.splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("yes")] == [name]
+
+
 def test_script_sets_the_mode_of_its_program_after_the_imports(catalogue):
     case = catalogue.by_id["max_pool/2d-int32"]
     in_mode = replace(translate(case, LOOPS.surfaces[0]), mode='np.seterr(all="warn")\n')
