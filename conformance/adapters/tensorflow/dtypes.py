@@ -39,7 +39,8 @@ NO_INTEGER_AVERAGES = Unsupported("average pooling supports floating-point dtype
 def is_same_padding(step: Step) -> bool:
     """Whether the padding equals the padding of SAME for this input size."""
     # The padding of SAME depends on the stride, so padding that equals it for one input size may differ for another.
-    if step.stride is None or not step.padded:
+    # SAME has no window over an axis without cells.
+    if step.stride is None or not step.padded or 0 in step.shape[2:]:
         return False
     return step.padding == Windows.of(step.shape[2:], step.window, step.stride, "same_upper", step.dilation).pads
 

@@ -28,6 +28,11 @@ def test_same_padding_depends_on_the_size_of_the_input():
     assert {size: dtypes.is_same_padding(step) for size, step in sizes.items()} == {5: True, 6: False}
 
 
+def test_same_padding_is_undefined_for_an_input_without_cells():
+    step = pooling_step("max_pool", (1, 1, 0), window=(2,), padding=((1, 1),))
+    assert dtypes.padding_name(step) is None
+
+
 def test_explicit_padding_has_a_pair_for_every_axis_of_the_array():
     step = pooling_step("max_pool", (1, 1, 5, 5), window=(2, 2), padding=((1, 0), (0, 2)))
     assert dtypes.array_padding_text(step) == "[[0, 0], [1, 0], [0, 2], [0, 0]]"
