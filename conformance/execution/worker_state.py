@@ -85,8 +85,18 @@ THREAD_EXIT_SECONDS = 0.05
 """Seconds that a new thread gets to end after the program has returned."""
 UNVERSIONED_MODULES = (builtins, contextlib, json, os, random, time, warnings, np, np.random)
 """Modules whose functions are compared after each program if dictionaries have no version, as in Python 3.14."""
-LATER_MODULES = frozenset(
-    {"asyncio", "asyncio.events", "copy", "decimal", "logging", "shutil", "socket", "string", "subprocess", "tempfile"}
+LATER_MODULES = (
+    *(
+        "asyncio",
+        "asyncio.events",
+        "concurrent.futures.thread",
+        "copy",
+        "dataclasses",
+        "fractions",
+        "logging",
+        "shutil",
+    ),
+    *("socket", "statistics", "string", "subprocess", "tempfile"),
 )
 """Modules of the standard library that this file does not import. Their functions are restored if the setup did."""
 MAX_DESCRIPTORS = 128
@@ -288,32 +298,35 @@ def set_numpy_settings(settings: Any) -> None:
 
 def settings_of_python() -> Any:
     """Return settings of the interpreter, and of modules that may not be loaded."""
-    events, socket, logging = map(sys.modules.get, ("asyncio.events", "_socket", "logging"))
+    events, socket, logging = map(sys.modules.get, LAZY_MODULES)
     return (
-        sys.getswitchinterval(),
-        GET_MAX_DIGITS(),
+        (sys.getswitchinterval(), GET_MAX_DIGITS(), sys.get_coroutine_origin_tracking_depth()),
         sys.get_asyncgen_hooks(),
-        sys.get_coroutine_origin_tracking_depth(),
-        events._get_running_loop() if events else None,
+        (events._get_running_loop(), events._event_loop_policy) if events else (None, None),
         socket.getdefaulttimeout() if socket else None,
-        logging.root.manager.disable if logging else 0,
+        (logging.root.manager.disable, logging.root.level, logging.root.handlers.copy())
+        if logging
+        else (0, WARNING_LEVEL, []),
     )
 
 
 def set_settings_of_python(settings: Any) -> None:
     """Set the settings of the interpreter and of modules."""
-    interval, digits, hooks, depth, loop, timeout, level = settings
+    (interval, digits, depth), hooks, (loop, policy), timeout, (disabled, level, handlers) = settings
     sys.setswitchinterval(interval)
     SET_MAX_DIGITS(digits)
-    sys.set_asyncgen_hooks(*hooks)
     sys.set_coroutine_origin_tracking_depth(depth)
-    events, socket, logging = map(sys.modules.get, ("asyncio.events", "_socket", "logging"))
+    sys.set_asyncgen_hooks(*hooks)
+    events, socket, logging = map(sys.modules.get, LAZY_MODULES)
     if events:
         events._set_running_loop(loop)
+        events._event_loop_policy = policy  # type: ignore[attr-defined]
     if socket:
         socket.setdefaulttimeout(timeout)
     if logging:
-        logging.disable(level)
+        logging.disable(disabled)
+        logging.root.setLevel(level)
+        logging.root.handlers[:] = handlers
 
 
 def decimal_contexts() -> Any:
@@ -372,6 +385,8 @@ ADD_AUDIT_HOOK, REGISTER_AT_FORK = sys.addaudithook, os.register_at_fork
 sys.addaudithook, os.register_at_fork = count_audit_hook, count_fork_hooks
 GET_MAX_DIGITS: Callable[[], int] = getattr(sys, "get_int_max_str_digits", int)
 SET_MAX_DIGITS: Callable[[int], Any] = getattr(sys, "set_int_max_str_digits", int)
+LAZY_MODULES, WARNING_LEVEL = ("asyncio.events", "_socket", "logging"), 30
+"""Modules with settings, and the default level of `logging`."""
 DECIMAL_SETTINGS = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp", "traps")
 
 
@@ -404,9 +419,6 @@ class ModuleFunctions:
     tables: the dictionary of each module, and the names in it that are restored.
     """
 
-    def __init__(self) -> None:
-        self.find_modules()
-
     def find_modules(self) -> None:
         """Set the tables."""
         self._has_versions = have_versions()
@@ -414,6 +426,7 @@ class ModuleFunctions:
         modules = [vars(module) for module in (loaded if self._has_versions else UNVERSIONED_MODULES)]
         self.tables: list[tuple[dict[str, Any], Sequence[str]]] = [
             (MODULES, EARLY_MODULES),
+            (IMPORTERS, tuple(IMPORTERS)),
             (vars(random), ("_inst",)),
             (vars(np), ("mgrid",)),
             *(
