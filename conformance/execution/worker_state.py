@@ -60,6 +60,8 @@ LIMITS = (
     resource.RLIMIT_DATA,
     resource.RLIMIT_FSIZE,
     resource.RLIMIT_NOFILE,
+    resource.RLIMIT_NPROC,
+    resource.RLIMIT_STACK,
 )
 """Resource limits that can make a later program fail."""
 HANDLED_SIGNALS = (
@@ -124,6 +126,15 @@ def generator_memory() -> Any:
     return MERSENNE_OF_NUMPY.raw, MERSENNE_OF_PYTHON.raw[OBJECT_HEADER_BYTES:]
 
 
+def is_open(descriptor: int) -> bool:
+    """Whether a descriptor is open."""
+    try:
+        os.get_inheritable(descriptor)
+    except OSError:
+        return False
+    return True
+
+
 def is_original_descriptor(descriptor: int) -> bool:
     """Whether a descriptor is open and was set by set_streams. Descriptors that Python opens are not inheritable."""
     try:
@@ -145,7 +156,8 @@ def stream_state() -> Any:
     """Return the standard streams, their closed flags and descriptors, to detect changes."""
     streams = sys.stdout, sys.stderr
     closed = [getattr(stream, "closed", True) for stream in streams]
-    return streams, closed, is_original_descriptor(0), opened_file(1), opened_file(2)
+    files = is_original_descriptor(0), opened_file(1), opened_file(2), is_open(ERRORS_DESCRIPTOR)
+    return streams, closed, files
 
 
 def set_streams(state: Any) -> None:
@@ -353,8 +365,11 @@ def set_tracers(tracers: Any) -> None:
 
 
 def has_free_descriptors() -> bool:
-    """Whether the lowest free descriptor is not above MAX_DESCRIPTORS."""
-    descriptor = os.dup(0)
+    """Whether there is a free descriptor that is not above MAX_DESCRIPTORS."""
+    try:
+        descriptor = os.dup(0)
+    except OSError:
+        return False
     os.close(descriptor)
     return descriptor <= MAX_DESCRIPTORS
 
@@ -427,6 +442,7 @@ class ModuleFunctions:
         self.tables: list[tuple[dict[str, Any], Sequence[str]]] = [
             (MODULES, EARLY_MODULES),
             (IMPORTERS, tuple(IMPORTERS)),
+            (vars(json), ("_default_decoder", "_default_encoder")),
             (vars(random), ("_inst",)),
             (vars(np), ("mgrid",)),
             *(
@@ -485,8 +501,8 @@ PROGRAM_STATE: Sequence[StateItem] = (
 """State of Python and NumPy, which can change the results of later programs. It is checked after each program."""
 SYSTEM_STATE: Sequence[StateItem] = (
     StateItem("decimal contexts", decimal_contexts, set_decimal_contexts),
-    StateItem("open descriptors", has_free_descriptors, bool),
     StateItem("standard streams", stream_state, set_streams),
+    StateItem("open descriptors", has_free_descriptors, bool),
     StateItem("working directory", working_directory, os.chdir),
     StateItem("resource limits", lambda: [resource.getrlimit(number) for number in LIMITS], set_limits),
     StateItem("signal handlers of the C library", c_handlers, set_c_handlers),
