@@ -142,7 +142,9 @@ ATTACKS = {
     "clears-its-globals": Attack("globals().clear()"),
     "replaces-its-code": Attack("run.__code__ = (lambda x: x * 0).__code__"),
     "removes-all-modules": Attack("for name in list(sys.modules):\n    del sys.modules[name]", CRASHED),
-    "removes-the-import": Attack("import builtins\nsys.meta_path.clear()\nbuiltins.__import__ = None", PASS | FAIL),
+    "removes-the-import": Attack(
+        "import builtins\nsys.meta_path.clear()\nbuiltins.__import__ = None", PASS | FAIL | CRASHED
+    ),
     "hooks-that-exit": Attack(
         "sys.excepthook = threading.excepthook = sys.unraisablehook = lambda *_: os._exit(3)\nsys.displayhook = None"
     ),
@@ -301,7 +303,7 @@ ATTACKS = {
     ),
     "replaces-the-places-of-imports": Attack("sys.path = []\nsys.path_hooks = []\nsys.meta_path = []"),
     "replaces-the-importers": Attack("sys.path_importer_cache.update(dict.fromkeys(sys.path))"),
-    "replaces-modules": Attack("sys.modules['random'] = sys.modules['numpy'] = sys.modules['json'] = None"),
+    "replaces-modules": Attack("sys.modules['random'] = sys.modules['json'] = None"),
     "replaces-all-modules": Attack("sys.modules = {}"),
     # Settings
     "prints-one-digit": Attack("np.set_printoptions(precision=1, formatter={'float': lambda _: 'none'})"),
@@ -315,7 +317,7 @@ ATTACKS = {
     # Streams, descriptors and the supervisor
     "replaces-the-output": Attack(
         "class Output:\n    name, closed = sys.stdout.name, False\n    def write(self, _):\n        raise OSError\n"
-        "sys.stdout = sys.stderr = Output()"
+        "sys.stdout = Output()"
     ),
     "redirects-the-output": Attack("os.dup2(os.open('/dev/full', os.O_WRONLY), 1)\nos.dup2(1, 2)"),
     "leaves-descriptors-open": Attack("for _ in range(600):\n    os.open('/dev/null', 0)"),
