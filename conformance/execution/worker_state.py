@@ -308,6 +308,13 @@ def set_numpy_settings(settings: Any) -> None:
     np.seterr(**errors)
 
 
+def set_operators(operators: Any) -> None:
+    """Set the ufuncs of the operators of arrays."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy 1.23 to 1.26 warn
+        SET_NUMERIC_OPS(**operators)
+
+
 def settings_of_python() -> Any:
     """Return settings of the interpreter, and of modules that may not be loaded."""
     events, socket, logging = map(sys.modules.get, LAZY_MODULES)
@@ -532,6 +539,9 @@ if hasattr(os, "sched_getaffinity"):  # Linux
         StateItem("processors", lambda: os.sched_getaffinity(0), lambda cores: os.sched_setaffinity(0, cores)),
         StateItem("filter of system calls", lambda: C_LIBRARY.prctl(GET_SECCOMP, 0, 0, 0, 0), bool),
     )
+SET_NUMERIC_OPS: Any = getattr(np, "set_numeric_ops", None)
+if SET_NUMERIC_OPS:  # NumPy 1
+    SYSTEM_STATE = (*SYSTEM_STATE, StateItem("operators of arrays", SET_NUMERIC_OPS, set_operators))
 PROCESS_STATE = (*PROGRAM_STATE, *SYSTEM_STATE)
 TRUSTED_INTERVAL = 16
 """Number of programs between two checks of SYSTEM_STATE in a worker of a backend of the suite."""

@@ -292,6 +292,9 @@ ATTACKS = {
     ),
     # Other functions, and state of the import system
     "patches-other-functions-of-numpy": Attack("np.median = np.linalg.norm = np.fft.fft = None\ndel np.einsum"),
+    "replaces-the-operators-of-numpy-1": Attack(
+        "if hasattr(np, 'set_numeric_ops'):\n    np.set_numeric_ops(add=np.subtract)"
+    ),
     "patches-the-internals-of-numpy": Attack(
         "for name in ('numpy._core._methods', 'numpy.core._methods'):\n    if name in sys.modules:\n"
         "        sys.modules[name]._mean = sys.modules[name].umr_sum = sys.modules[name]._amax = None"
