@@ -103,6 +103,8 @@ LATER_MODULES = (
 """Modules of the standard library that this file does not import. Their functions are restored if the setup did."""
 MAX_DESCRIPTORS = 128
 """Number of open descriptors above which the process is replaced. Later programs need some, up to the limit."""
+MAX_COLLECTIONS = 10
+"""Number of collections of garbage after a program. Finalizers may leave new garbage, but not for ever."""
 GET_SECCOMP = 21
 """Linux constant PR_GET_SECCOMP: whether the process has a filter of system calls, which it cannot remove."""
 
@@ -653,8 +655,13 @@ class ProcessState:
             # Finalizers of objects in cycles run now. Otherwise they may change the state during a later program. Only
             # objects that were in use during a collection are old.
             count = collection_count()
-            gc.collect(0 if count == self._collections else 2)
-            self._collections = count + 1
+            generation, unreachable = (0 if count == self._collections else 2), 1
+            self._collections = count
+            while unreachable and self._collections < count + MAX_COLLECTIONS:
+                unreachable = gc.collect(generation)
+                self._collections += 1
+            if unreachable:
+                return self._floating_point.restore()[0], "finalizers leave new objects in cycles"
         changed, restored = self._floating_point.restore()
         problems = [] if restored else list(changed)
         for item, initial in zip(items, self._initial):  # noqa: B905 - Python 3.8 has no `strict`
