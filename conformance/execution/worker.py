@@ -35,6 +35,7 @@ if __name__ == "__main__":
 
 import contextlib
 import ctypes
+import gc
 import glob
 import importlib.util
 import io
@@ -56,6 +57,7 @@ if TYPE_CHECKING:  # Python 3.8 cannot evaluate these annotations
 
     FrameHeader = dict[str, Any]
     Arrays = Sequence[Any]
+    EncodedArrays = tuple[list[FrameHeader], bytes]
     Names = dict[str, Any]
     CompiledPrograms = dict[str, Callable[..., Any]]
 
@@ -69,11 +71,14 @@ MAX_REPLY_BYTES = 1 << 30
 """Maximum bytes of the arrays that a program returns. A broadcast view can be larger than the memory."""
 SET_CHILD_SUBREAPER = 36
 """Linux constant PR_SET_CHILD_SUBREAPER: orphaned descendants become children of the process that set it."""
+IGNORED_BY_SUPERVISOR = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
+"""Signals that end a process by default. The supervisor ends with its worker, or when the suite exits."""
 ORPHAN_EXIT_TIMEOUT_SECONDS = 3
 """Seconds that a worker gets to exit after the suite has closed its input."""
 TRANSFERABLE_DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
+NO_ARRAYS: EncodedArrays = ([], b"")
 DTYPES = {name: np.dtype(name) for name in TRANSFERABLE_DTYPES - {"bfloat16"}}
 """A program may change the names that NumPy knows."""
 decode_json, encode_json = json.JSONDecoder().decode, json.JSONEncoder().encode
@@ -179,6 +184,9 @@ def wait_for_child(child: int) -> int:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     # SIGKILL, because a program that hangs in native code handles no other signal.
     signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
+    # A program that ends its parent must not end its own process during a later program.
+    for number in IGNORED_BY_SUPERVISOR:
+        signal.signal(number, signal.SIG_IGN)
     poll = select.poll()
     poll.register(wakeup_read, select.POLLIN)
     poll.register(0, 0)  # no events: poll reports only the hang-up of the other end
@@ -298,10 +306,15 @@ def read_frame(stream: BinaryIO) -> tuple[FrameHeader, list[Any]] | None:
     return header, arrays
 
 
-def write_frame(stream: BinaryIO, header: FrameHeader, arrays: Arrays = ()) -> None:
-    """Send one frame: a header and arrays."""
-    header["arrays"] = [{"dtype": dtype_name(array), "shape": array.shape} for array in arrays]
-    body = b"".join(array.astype(array.dtype.newbyteorder("="), copy=False).tobytes() for array in arrays)
+def encode_arrays(arrays: Arrays) -> EncodedArrays:
+    """Return the header items of arrays, and a copy of their bytes."""
+    items = [{"dtype": dtype_name(array), "shape": array.shape} for array in arrays]
+    return items, b"".join(array.astype(array.dtype.newbyteorder("="), copy=False).tobytes() for array in arrays)
+
+
+def write_frame(stream: BinaryIO, header: FrameHeader, encoded: EncodedArrays = NO_ARRAYS) -> None:
+    """Send one frame: a header and encoded arrays."""
+    header["arrays"], body = encoded
     text = encode_json(header).encode()
     stream.write(FRAME_LENGTHS.pack(len(text), len(body)) + text + body)
     stream.flush()
@@ -460,20 +473,25 @@ def main() -> None:
     state = worker_state.ProcessState()
     while (frame := read_frame(requests)) is not None:
         request, arrays = frame
-        results: Arrays = ()
+        encoded = NO_ARRAYS
         if "setup" in request:
             reply = run_setup(request, names, worker_state.seed_generators)
             # What the setup and its imports have changed belongs to the state that is restored.
             reset = compile(request["reset"], "<reset>", "exec")
             state = worker_state.ProcessState(request["trusted"])
+            # Collections after programs skip the objects of the framework, which live as long as the process.
+            gc.freeze()
         else:
             reply, results = run_program(request, arrays, names, compiled)
             exit_fork(process)
+            # Inputs and results end here: their finalizers must not change the state during a later program.
+            encoded = encode_arrays(results)
+            del frame, arrays, results
             # Before the reply is sent: a reset that crashes or hangs then costs this case and not the next one.
             reply["changed"], reply["exit"] = state.restore()
             exec(reset, names)  # noqa: S102 - the adapter's text
         exit_fork(process)
-        write_frame(replies, {"request": request["request"], **reply}, results)
+        write_frame(replies, {"request": request["request"], **reply}, encoded)
         if reply.get("exit"):
             break
     # os._exit skips the teardown of the framework, in which some frameworks print errors or hang.

@@ -15,6 +15,7 @@ import _thread
 import builtins
 import contextlib
 import ctypes
+import decimal
 import gc
 import io
 import json
@@ -30,7 +31,6 @@ import threading
 import time
 import warnings
 from contextlib import suppress
-from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -60,6 +60,8 @@ LIMITS = (
     resource.RLIMIT_DATA,
     resource.RLIMIT_FSIZE,
     resource.RLIMIT_NOFILE,
+    resource.RLIMIT_NPROC,
+    resource.RLIMIT_STACK,
 )
 """Resource limits that can make a later program fail."""
 HANDLED_SIGNALS = (
@@ -78,31 +80,33 @@ C_SIGNALS = (signal.SIGCHLD, signal.SIGPIPE)
 """Signals whose handler in the C library is compared too. Ignored children have no exit status."""
 SIGNAL_ACTION_BYTES, HANDLER_BYTES = 256, 8
 """Size of a buffer for the C type sigaction, and of the handler at its start."""
+VERSION_BYTES = 8
+"""Size of the version of a dictionary."""
 TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 THREAD_EXIT_SECONDS = 0.05
 """Seconds that a new thread gets to end after the program has returned."""
-NUMPY_NAMES = (
-    *("array", "asarray", "ascontiguousarray", "frombuffer", "ndarray", "dtype", "errstate", "geterr", "seterr"),
-    *("abs", "arange", "argmax", "broadcast_to", "concatenate", "cumsum", "empty", "exp", "expand_dims", "full"),
-    *("iinfo", "indices", "max", "maximum", "mean", "mgrid", "min", "moveaxis", "ndenumerate", "ndindex", "ones"),
-    *("pad", "prod", "ravel_multi_index", "reshape", "sign", "squeeze", "stack", "sum", "transpose", "where"),
-    *("zeros", "zeros_like", "bool", "bool_", "float32", "float64", "inf", "int32", "int64", "integer", "nan"),
-    "uint16",
+UNVERSIONED_MODULES = (builtins, contextlib, json, os, random, time, warnings, np, np.random)
+"""Modules whose functions are compared after each program if dictionaries have no version, as in Python 3.14."""
+LATER_MODULES = (
+    *(
+        "asyncio",
+        "asyncio.events",
+        "concurrent.futures.thread",
+        "copy",
+        "dataclasses",
+        "fractions",
+        "logging",
+        "shutil",
+    ),
+    *("socket", "statistics", "string", "subprocess", "tempfile"),
 )
-FUNCTIONS: Sequence[tuple[Any, tuple[str, ...]]] = (
-    (builtins, tuple(name for name in vars(builtins) if name.islower() or name.endswith("Error"))),
-    (contextlib, ("contextmanager", "suppress")),
-    (json, ("dumps", "loads")),
-    (os, ("_exit", "close", "dup2", "getpid", "open", "readv", "write")),
-    (random, ("_inst", "choice", "gauss", "randint", "random", "seed", "shuffle", "uniform")),
-    (time, ("perf_counter", "sleep")),
-    (warnings, ("showwarning", "simplefilter", "warn")),
-    # Not every version of NumPy has all names. Some old names are not in the dictionary and cause a warning.
-    (np, tuple(name for name in NUMPY_NAMES if name in vars(np))),
-    (np.random, ("normal", "permutation", "rand", "randint", "randn", "random", "seed", "shuffle", "uniform")),
-    (np.lib.stride_tricks, ("as_strided", "sliding_window_view")),
-)
-"""Functions that the worker and the programs of the suite call, by module."""
+"""Modules of the standard library that this file does not import. Their functions are restored if the setup did."""
+MAX_DESCRIPTORS = 128
+"""Number of open descriptors above which the process is replaced. Later programs need some, up to the limit."""
+MAX_COLLECTIONS = 10
+"""Number of collections of garbage after a program. Finalizers may leave new garbage, but not for ever."""
+GET_SECCOMP = 21
+"""Linux constant PR_GET_SECCOMP: whether the process has a filter of system calls, which it cannot remove."""
 
 
 class StateItem(NamedTuple):
@@ -124,6 +128,15 @@ def generator_memory() -> Any:
     return MERSENNE_OF_NUMPY.raw, MERSENNE_OF_PYTHON.raw[OBJECT_HEADER_BYTES:]
 
 
+def is_open(descriptor: int) -> bool:
+    """Whether a descriptor is open."""
+    try:
+        os.get_inheritable(descriptor)
+    except OSError:
+        return False
+    return True
+
+
 def is_original_descriptor(descriptor: int) -> bool:
     """Whether a descriptor is open and was set by set_streams. Descriptors that Python opens are not inheritable."""
     try:
@@ -132,14 +145,28 @@ def is_original_descriptor(descriptor: int) -> bool:
         return False
 
 
+def opened_file(descriptor: int) -> Any:
+    """Return the device and the number of the file of a descriptor, None if it is closed."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def stream_state() -> Any:
-    """Return names, closed flags and descriptors of the standard streams, to detect changes."""
-    texts = [(getattr(stream, "name", None), getattr(stream, "closed", True)) for stream in (sys.stdout, sys.stderr)]
-    return texts, is_original_descriptor(0), is_original_descriptor(1), is_original_descriptor(2)
+    """Return the standard streams, their closed flags and descriptors, to detect changes."""
+    streams = sys.stdout, sys.stderr
+    closed = [getattr(stream, "closed", True) for stream in streams]
+    files = is_original_descriptor(0), opened_file(1), opened_file(2), is_open(ERRORS_DESCRIPTOR)
+    return streams, closed, files
 
 
-def set_streams(_state: Any) -> None:
-    """Reopen the standard streams: an empty input, and both outputs on standard error."""
+def set_streams(state: Any) -> None:
+    """Reopen the standard streams: an empty input, and both outputs on standard error.
+
+    state: of stream_state, None for new streams. Streams that are closed are new ones, too.
+    """
     empty = os.open(os.devnull, os.O_RDONLY)
     for source, descriptor in ((empty, 0), (ERRORS_DESCRIPTOR, 1), (ERRORS_DESCRIPTOR, 2)):
         # os.open reuses the number of a closed standard stream. os.dup2 to the same number changes nothing, not even
@@ -149,6 +176,9 @@ def set_streams(_state: Any) -> None:
         os.dup2(source, descriptor)
     if empty > 2:  # otherwise os.open reused the number of a closed standard stream  # noqa: PLR2004
         os.close(empty)
+    if state and not any(getattr(stream, "closed", True) for stream in state[0]):
+        sys.stdout, sys.stderr = state[0]
+        return
     # A program may close sys.stdout, which must not close the descriptor. Messages of frameworks may contain any text.
     sys.stdout, sys.stderr = (
         io.TextIOWrapper(io.FileIO(descriptor, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
@@ -181,13 +211,26 @@ def set_filters(filters: Any) -> None:
     vars(warnings)["filters"][:] = filters
 
 
-IMPORT_PLACES = (sys.path, sys.meta_path, sys.path_hooks)
+IMPORT_PLACES = ("path", "meta_path", "path_hooks")
+MODULES, IMPORTERS = sys.modules, sys.path_importer_cache
+EARLY_MODULES = tuple(sys.modules)
+"""Names of the modules that are loaded before the framework."""
+
+
+def import_places() -> Any:
+    """Return the lists that imports use, copies of them, and whether two dictionaries are the original ones."""
+    lists = sys.path, sys.meta_path, sys.path_hooks
+    originals = sys.modules is MODULES, sys.path_importer_cache is IMPORTERS
+    return lists, [one.copy() for one in lists], originals
 
 
 def set_import_places(places: Any) -> None:
-    """Set the contents of IMPORT_PLACES."""
-    for place, contents in zip(IMPORT_PLACES, places):  # noqa: B905 - Python 3.8 has no `strict`
-        place[:] = contents  # type: ignore[index]
+    """Set the lists and dictionaries that imports use. Cached importers may be those of other lists."""
+    for name, one, content in zip(IMPORT_PLACES, *places[:2]):  # noqa: B905 - Python 3.8 has no `strict`
+        one[:] = content
+        setattr(sys, name, one)
+    sys.modules, sys.path_importer_cache = MODULES, IMPORTERS
+    IMPORTERS.clear()
 
 
 def set_limits(limits: Any) -> None:
@@ -249,6 +292,11 @@ def set_garbage_collector(state: Any) -> None:
     (gc.enable if enabled else gc.disable)()
 
 
+def collection_count() -> int:
+    """Return how often the garbage collector has run."""
+    return sum(generation["collections"] for generation in gc.get_stats())
+
+
 def numpy_settings() -> Any:
     """Return what NumPy does about errors of computations, and the size of its buffers, which changes sums."""
     return np.geterr(), np.geterrcall(), np.getbufsize()
@@ -262,18 +310,108 @@ def set_numpy_settings(settings: Any) -> None:
     np.seterr(**errors)
 
 
+def set_operators(operators: Any) -> None:
+    """Set the ufuncs of the operators of arrays."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy 1.23 to 1.26 warn
+        SET_NUMERIC_OPS(**operators)
+
+
+def settings_of_python() -> Any:
+    """Return settings of the interpreter, and of modules that may not be loaded."""
+    events, socket, logging = map(sys.modules.get, LAZY_MODULES)
+    return (
+        (sys.getswitchinterval(), GET_MAX_DIGITS(), sys.get_coroutine_origin_tracking_depth()),
+        sys.get_asyncgen_hooks(),
+        (events._get_running_loop(), events._event_loop_policy) if events else (None, None),
+        socket.getdefaulttimeout() if socket else None,
+        (logging.root.manager.disable, logging.root.level, logging.root.handlers.copy())
+        if logging
+        else (0, WARNING_LEVEL, []),
+    )
+
+
+def set_settings_of_python(settings: Any) -> None:
+    """Set the settings of the interpreter and of modules."""
+    (interval, digits, depth), hooks, (loop, policy), timeout, (disabled, level, handlers) = settings
+    sys.setswitchinterval(interval)
+    SET_MAX_DIGITS(digits)
+    sys.set_coroutine_origin_tracking_depth(depth)
+    sys.set_asyncgen_hooks(*hooks)
+    events, socket, logging = map(sys.modules.get, LAZY_MODULES)
+    if events:
+        events._set_running_loop(loop)
+        events._event_loop_policy = policy  # type: ignore[attr-defined]
+    if socket:
+        socket.setdefaulttimeout(timeout)
+    if logging:
+        logging.disable(disabled)
+        logging.root.setLevel(level)
+        logging.root.handlers[:] = handlers
+
+
+def decimal_contexts() -> Any:
+    """Return the settings of the context of `decimal` and of its default. Flags are results of computations."""
+    return [
+        (c.prec, c.rounding, c.Emin, c.Emax, c.capitals, c.clamp, c.traps.copy())
+        for c in (decimal.getcontext(), decimal.DefaultContext)
+    ]
+
+
+def set_decimal_contexts(contexts: Any) -> None:
+    """Set the context of `decimal` and its default."""
+    for context, values in zip((decimal.getcontext(), decimal.DefaultContext), contexts):  # noqa: B905
+        for name, value in zip(DECIMAL_SETTINGS, values):  # noqa: B905 - Python 3.8 has no `strict`
+            setattr(context, name, value)
+
+
+def set_tracers(tracers: Any) -> None:
+    """Set the trace and the profile function of this thread and of new threads."""
+    sys.settrace(tracers[0])
+    sys.setprofile(tracers[1])
+    threading.settrace(tracers[2])
+    threading.setprofile(tracers[3])
+
+
+def has_free_descriptors() -> bool:
+    """Whether there is a free descriptor that is not above MAX_DESCRIPTORS."""
+    try:
+        descriptor = os.dup(0)
+    except OSError:
+        return False
+    os.close(descriptor)
+    return descriptor <= MAX_DESCRIPTORS
+
+
 def count_audit_hook(hook: Any) -> None:
     """Add an audit hook. It cannot be removed, so that a process with a hook of a program is replaced."""
-    AUDIT_HOOKS.append(hook)
+    PERMANENT_HOOKS.append(hook)
     ADD_AUDIT_HOOK(hook)
 
 
+def count_fork_hooks(**hooks: Any) -> None:
+    """Add functions that run when the process forks. They cannot be removed. Those of modules are not counted."""
+    for hook in hooks.values():
+        module = sys.modules.get(getattr(hook, "__module__", None) or "")
+        if getattr(hook, "__globals__", None) not in (None, getattr(module, "__dict__", None)):
+            PERMANENT_HOOKS.append(hook)
+    REGISTER_AT_FORK(**hooks)
+
+
+NUMPY_CONTEXT = getattr(sys.modules.get("numpy._core.umath"), "_extobj_contextvar", None)
+"""Since NumPy 2, the context variable with these settings, which is read fifty times as fast. Each change sets it."""
 C_LIBRARY = ctypes.CDLL(None)
 C_ACTIONS = [(number, ctypes.create_string_buffer(SIGNAL_ACTION_BYTES)) for number in C_SIGNALS]
 TEMPORARY_FOLDER = os.environ.get("TMPDIR", "")
-AUDIT_HOOKS: list[Any] = []
-ADD_AUDIT_HOOK = sys.addaudithook
-sys.addaudithook = count_audit_hook
+THREADING = vars(threading)
+PERMANENT_HOOKS: list[Any] = []
+ADD_AUDIT_HOOK, REGISTER_AT_FORK = sys.addaudithook, os.register_at_fork
+sys.addaudithook, os.register_at_fork = count_audit_hook, count_fork_hooks
+GET_MAX_DIGITS: Callable[[], int] = getattr(sys, "get_int_max_str_digits", int)
+SET_MAX_DIGITS: Callable[[int], Any] = getattr(sys, "set_int_max_str_digits", int)
+LAZY_MODULES, WARNING_LEVEL = ("asyncio.events", "_socket", "logging"), 30
+"""Modules with settings, and the default level of `logging`."""
+DECIMAL_SETTINGS = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp", "traps")
 
 
 def file_mode_mask() -> int:
@@ -283,37 +421,97 @@ def file_mode_mask() -> int:
     return mask
 
 
-FUNCTION_READERS = [(vars(module), itemgetter(*names)) for module, names in FUNCTIONS]
+def dictionary_version(names: Any) -> Any:
+    """Return the memory of the version of a dictionary, which CPython before 3.14 increases with each change."""
+    return (ctypes.c_char * VERSION_BYTES).from_address(
+        id(names) + OBJECT_HEADER_BYTES + ctypes.sizeof(ctypes.c_ssize_t)
+    )
 
 
-def set_functions(functions: Any) -> None:
-    """Set the functions in FUNCTIONS."""
-    for (module, names), values in zip(FUNCTIONS, functions):  # noqa: B905 - Python 3.8 has no `strict`
-        vars(module).update(zip(names, values))  # noqa: B905 - Python 3.8 has no `strict`
+def have_versions() -> bool:
+    """Whether dictionaries have a version."""
+    names: dict[str, int] = {}
+    before = dictionary_version(names).raw
+    names["key"] = 0
+    return bool(platform.python_implementation() == "CPython" and dictionary_version(names).raw != before)
 
 
-def set_tracers(tracers: Any) -> None:
-    """Set the trace and the profile function of this thread."""
-    sys.settrace(tracers[0])
-    sys.setprofile(tracers[1])
+class ModuleFunctions:
+    """The functions, classes and floats of modules that are loaded before the framework, and these modules.
+
+    Programs and frameworks use them. The versions of the dictionaries show which modules have changed.
+    tables: the dictionary of each module, and the names in it that are restored.
+    """
+
+    def find_modules(self) -> None:
+        """Set the tables."""
+        self._has_versions = have_versions()
+        loaded = [sys.modules[name] for name in (*EARLY_MODULES, *LATER_MODULES) if name in sys.modules]
+        modules = [vars(module) for module in (loaded if self._has_versions else UNVERSIONED_MODULES)]
+        self.tables: list[tuple[dict[str, Any], Sequence[str]]] = [
+            (MODULES, EARLY_MODULES),
+            (IMPORTERS, tuple(IMPORTERS)),
+            (vars(json), ("_default_decoder", "_default_encoder")),
+            (vars(random), ("_inst",)),
+            (vars(np), ("mgrid",)),
+            *(
+                (names, [key for key, value in names.items() if callable(value) or type(value) is float])
+                for names in modules
+            ),
+        ]
+        self._versions = [dictionary_version(names) for names, _ in self.tables]
+        self._seen = b""
+        self._found: list[tuple[Any, ...]] = [()] * len(self.tables)
+
+    def read(self) -> Any:
+        """Return the functions of each module. The same objects if no module has changed."""
+        seen = b"".join(self._versions)
+        if seen != self._seen or not self._has_versions:
+            self._found = self._found.copy()
+            for number, (names, keys) in enumerate(self.tables):
+                place = slice(number * VERSION_BYTES, (number + 1) * VERSION_BYTES)
+                if seen[place] != self._seen[place] or not self._has_versions:
+                    self._found[number] = tuple(map(names.get, keys))
+            self._seen = seen
+        return [self._found]
+
+    def write(self, state: Any) -> None:
+        """Set the functions of each module."""
+        for (names, keys), functions, found in zip(self.tables, state[0], self._found):  # noqa: B905
+            if functions != found:
+                names.update(item for item in zip(keys, functions) if item[1] is not None)  # noqa: B905
 
 
+MODULE_FUNCTIONS = ModuleFunctions()
 PROGRAM_STATE: Sequence[StateItem] = (
     StateItem("generators", generator_memory, seed_generators),
-    StateItem("functions", lambda: [read(names) for names, read in FUNCTION_READERS], set_functions),
-    StateItem("trace functions", lambda: (sys.gettrace(), sys.getprofile()), set_tracers),
+    StateItem("functions", MODULE_FUNCTIONS.read, MODULE_FUNCTIONS.write),
+    StateItem(
+        "trace functions",
+        # Since Python 3.10, `threading` has functions to read them, too.
+        lambda: (sys.gettrace(), sys.getprofile(), THREADING["_trace_hook"], THREADING["_profile_hook"]),
+        set_tracers,
+    ),
     StateItem("environment", environment_copy, set_environment),
-    StateItem("settings of NumPy", numpy_settings, set_numpy_settings),
+    StateItem(
+        "settings of NumPy",
+        NUMPY_CONTEXT.get if NUMPY_CONTEXT else numpy_settings,
+        NUMPY_CONTEXT.set if NUMPY_CONTEXT else set_numpy_settings,
+    ),
+    StateItem("print options", np.get_printoptions, lambda options: np.set_printoptions(**options)),
+    StateItem("settings of Python", settings_of_python, set_settings_of_python),
     StateItem("garbage collector", garbage_collector, set_garbage_collector),
     StateItem("stack size of threads", threading.stack_size, threading.stack_size),
     StateItem("warning filters", lambda: list(warnings.filters), set_filters),
     StateItem("recursion limit", sys.getrecursionlimit, sys.setrecursionlimit),
-    StateItem("module search", lambda: [list(places) for places in IMPORT_PLACES], set_import_places),
+    StateItem("module search", import_places, set_import_places),
     StateItem("signal handlers", lambda: [_signal.getsignal(number) for number in HANDLED_SIGNALS], set_handlers),
 )
 """State of Python and NumPy, which can change the results of later programs. It is checked after each program."""
 SYSTEM_STATE: Sequence[StateItem] = (
+    StateItem("decimal contexts", decimal_contexts, set_decimal_contexts),
     StateItem("standard streams", stream_state, set_streams),
+    StateItem("open descriptors", has_free_descriptors, bool),
     StateItem("working directory", working_directory, os.chdir),
     StateItem("resource limits", lambda: [resource.getrlimit(number) for number in LIMITS], set_limits),
     StateItem("signal handlers of the C library", c_handlers, set_c_handlers),
@@ -335,12 +533,17 @@ SYSTEM_STATE: Sequence[StateItem] = (
         lambda name: locale.setlocale(locale.LC_ALL, name),
     ),
 )
-"""State that each read needs a system call for. Backends of the suite are checked after every 16th program only."""
+"""State that takes longer to read, most of it with a system call. For backends of the suite, it is checked after every
+16th program only."""
 if hasattr(os, "sched_getaffinity"):  # Linux
     SYSTEM_STATE = (
         *SYSTEM_STATE,
         StateItem("processors", lambda: os.sched_getaffinity(0), lambda cores: os.sched_setaffinity(0, cores)),
+        StateItem("filter of system calls", lambda: C_LIBRARY.prctl(GET_SECCOMP, 0, 0, 0, 0), bool),
     )
+SET_NUMERIC_OPS: Any = getattr(np, "set_numeric_ops", None)
+if SET_NUMERIC_OPS:  # NumPy 1
+    SYSTEM_STATE = (*SYSTEM_STATE, StateItem("operators of arrays", SET_NUMERIC_OPS, set_operators))
 PROCESS_STATE = (*PROGRAM_STATE, *SYSTEM_STATE)
 TRUSTED_INTERVAL = 16
 """Number of programs between two checks of SYSTEM_STATE in a worker of a backend of the suite."""
@@ -434,7 +637,9 @@ class ProcessState:
     def __init__(self, trusted: bool = False) -> None:
         self._floating_point = FloatingPointState()
         self._threads = RunningThreads()
-        self._hook_count = len(AUDIT_HOOKS)
+        self._hook_count = len(PERMANENT_HOOKS)
+        self._collections = 0
+        MODULE_FUNCTIONS.find_modules()
         self._interval, self._program_count = TRUSTED_INTERVAL if trusted else 1, 0
         self._initial = [item.read() for item in PROCESS_STATE]
 
@@ -447,8 +652,16 @@ class ProcessState:
         self._program_count += 1
         items = PROGRAM_STATE if self._program_count % self._interval else PROCESS_STATE
         if items is PROCESS_STATE:
-            # Finalizers of young objects in cycles run now. Otherwise they may change the state during a later program.
-            gc.collect(0)
+            # Finalizers of objects in cycles run now. Otherwise they may change the state during a later program. Only
+            # objects that were in use during a collection are old.
+            count = collection_count()
+            generation, unreachable = (0 if count == self._collections else 2), 1
+            self._collections = count
+            while unreachable and self._collections < count + MAX_COLLECTIONS:
+                unreachable = gc.collect(generation)
+                self._collections += 1
+            if unreachable:
+                return self._floating_point.restore()[0], "finalizers leave new objects in cycles"
         changed, restored = self._floating_point.restore()
         problems = [] if restored else list(changed)
         for item, initial in zip(items, self._initial):  # noqa: B905 - Python 3.8 has no `strict`
@@ -462,8 +675,8 @@ class ProcessState:
             _signal.setitimer(timer, 0)
         if "faulthandler" in sys.modules:
             sys.modules["faulthandler"].cancel_dump_traceback_later()
-        if len(AUDIT_HOOKS) != self._hook_count:
-            return changed, "an audit hook was added"
+        if len(PERMANENT_HOOKS) != self._hook_count:
+            return changed, "a hook was added that cannot be removed"
         if thread := self._threads.new_thread():
             return changed, f"thread {thread!r} is still running"
         return changed, f"could not restore: {', '.join(problems)}" if problems else ""

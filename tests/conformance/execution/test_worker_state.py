@@ -8,7 +8,7 @@ import pytest
 
 from conformance import adapters
 from conformance.execution.job import Job
-from conformance.execution.worker_state import FUNCTIONS
+from conformance.execution.worker_state import MODULE_FUNCTIONS
 from tests.support.fake_backends import program
 from tests.support.started_workers import X, outcomes, started
 
@@ -72,7 +72,9 @@ def test_worker_replaced_after_a_reply_costs_no_case():
 def test_every_numpy_function_in_the_adapters_is_restored():
     texts = [path.read_text("utf-8") for path in Path(adapters.__path__[0]).rglob("*.py")]
     used = {name for text in texts for name in re.findall(r"\bnp\.((?:lib\.stride_tricks\.)?[a-z_0-9]+)", text)}
-    prefixes = {np: "", np.lib.stride_tricks: "lib.stride_tricks."}
-    restored = {prefixes[module] + name for module, names in FUNCTIONS if module in prefixes for name in names}
+    MODULE_FUNCTIONS.find_modules()
+    prefixes = {id(vars(np)): "", id(vars(np.lib.stride_tricks)): "lib.stride_tricks."}
+    tables = [(prefixes[id(names)], keys) for names, keys in MODULE_FUNCTIONS.tables if id(names) in prefixes]
+    restored = {prefix + key for prefix, keys in tables for key in keys}
     # The generators are restored by their state.
     assert used - restored == {"random"}

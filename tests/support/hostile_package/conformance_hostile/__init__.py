@@ -21,13 +21,34 @@ SENSITIVE = (
     "no_number = np.float32(np.inf) * np.float32(0)",
     "third = np.longdouble(1) / np.longdouble(3)",
     "x = np.where(third == np.float64(third), 0, x).astype(np.float32)",
-    "import colorsys, subprocess, tempfile",
+    "import asyncio, decimal, gc, io, logging, math, socket, subprocess, tempfile",
+    "gc.collect()",
+    "no_number = np.float32(np.inf) * np.float32(0)",
+    "sys.modules.pop('colorsys', None)",
+    "import colorsys, random",
     "tempfile.TemporaryFile().close()",
+    "os.rmdir(tempfile.mkdtemp())",
+    "sys.stdout.write('\\n')",
+    "done = []",
+    "thread = threading.Thread(target=done.append, args=(1,))",
+    "thread.start()",
+    "thread.join(9)",
+    "child = os.fork() or os._exit(0)",
+    "done.append(os.waitpid(child, 0)[1] == 0)",
+    "logging.getLogger('innocent').warning('')",
+    "asyncio.run(asyncio.sleep(0))",
+    "descriptor = os.dup(0)",
+    "os.close(descriptor)",
+    "settings = descriptor < 300, logging.root.isEnabledFor(logging.WARNING), not socket.getdefaulttimeout()",
+    "texts = [str(np.array([1 / 3])), str(decimal.Decimal(1) / 3)[:6], len(str(10**4000))]",
+    "numbers = math.floor(np.median([1, 2, 6])), np.linalg.norm([3, 4]), np.mean([1, 3])",
+    "right = texts == ['[0.33333333]', '0.3333', 4001] and numbers == (2, 5, 2) and done == [1, True]",
+    "x = np.where(right and all(settings), x, 0).astype(np.float32)",
 )
 """Lines that change x, or raise, if an earlier program has changed the process.
 
 For example, it has left another rounding mode, precision or trap, flush-to-zero or denormals-are-zero, has replaced a
-function in a module of NumPy, blocked imports or removed the temporary folder."""
+function in a module of NumPy, blocked imports, removed the temporary folder, or changed how numbers are printed."""
 
 
 def _maximum(step: Step) -> Code:

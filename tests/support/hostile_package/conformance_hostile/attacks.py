@@ -22,6 +22,14 @@ RAISE_IN_MAIN = (
 )
 REMOVE_FOLDER = "import subprocess, tempfile\nfolder = tempfile.gettempdir()\nsubprocess.run(['rm', '-rf', folder])"
 TRAPS = "traps or precision of floating-point numbers"
+FINALIZER = "class Object:\n    def __del__(self):\n        np.seterr(all='raise')\n"
+SYSTEM_CALL_FILTER = """\
+import struct
+library = ctypes.CDLL(None)
+steps = [(32, 0, 0, 0), (21, 1, 0, 83), (6, 0, 0, 0x7FFF0000), (6, 0, 0, 0x5000D)]  # no mkdir on x86-64
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+library.prctl(38, 1, 0, 0, 0)
+library.prctl(22, 2, struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(code)), 0, 0)"""
 SLEEPER = 'import subprocess\nsubprocess.Popen(["sleep", "100"]{further})'
 
 
@@ -134,7 +142,9 @@ ATTACKS = {
     "clears-its-globals": Attack("globals().clear()"),
     "replaces-its-code": Attack("run.__code__ = (lambda x: x * 0).__code__"),
     "removes-all-modules": Attack("for name in list(sys.modules):\n    del sys.modules[name]", CRASHED),
-    "removes-the-import": Attack("import builtins\nsys.meta_path.clear()\nbuiltins.__import__ = None", PASS | FAIL),
+    "removes-the-import": Attack(
+        "import builtins\nsys.meta_path.clear()\nbuiltins.__import__ = None", PASS | FAIL | CRASHED
+    ),
     "hooks-that-exit": Attack(
         "sys.excepthook = threading.excepthook = sys.unraisablehook = lambda *_: os._exit(3)\nsys.displayhook = None"
     ),
@@ -268,5 +278,52 @@ ATTACKS = {
         "class Finder:\n    @staticmethod\n    def find_spec(*_):\n        raise ImportError\n"
         "sys.meta_path.insert(0, Finder)"
     ),
+    # Finalizers that run after the program
+    "finalizer-of-the-result": Attack(
+        "class Array(np.ndarray):\n    def __del__(self):\n        np.seterr(all='raise')\nx = x.view(Array)"
+    ),
+    "finalizer-of-the-input": Attack("import weakref\nweakref.finalize(x.base, np.seterr, all='raise')"),
+    "finalizer-of-an-old-object": Attack(
+        f"{FINALIZER}import gc\ncycle = Object()\ncycle.cycle = cycle\ngc.collect()\ndel cycle"
+    ),
+    "finalizer-of-a-generator": Attack(
+        "def generate(cycle):\n    try:\n        yield\n    finally:\n        np.seterr(all='raise')\n"
+        "import gc\ncycle = []\ncycle.append(generate(cycle))\nnext(cycle[0])\ngc.collect()\ndel cycle"
+    ),
+    # Other functions, and state of the import system
+    "patches-other-functions-of-numpy": Attack("np.median = np.linalg.norm = np.fft.fft = None\ndel np.einsum"),
+    "replaces-the-operators-of-numpy-1": Attack(
+        "if hasattr(np, 'set_numeric_ops'):\n    np.set_numeric_ops(add=np.subtract)"
+    ),
+    "patches-the-internals-of-numpy": Attack(
+        "for name in ('numpy._core._methods', 'numpy.core._methods'):\n    if name in sys.modules:\n"
+        "        sys.modules[name]._mean = sys.modules[name].umr_sum = sys.modules[name]._amax = None"
+    ),
+    "patches-the-standard-library": Attack(
+        "import collections, functools, io, math, operator, re, weakref\n"
+        "math.floor = re.compile = functools.partial = collections.namedtuple = operator.add = weakref.ref = None\n"
+        "io.StringIO = os.path.join = sys._getframe = None"
+    ),
+    "replaces-the-places-of-imports": Attack("sys.path = []\nsys.path_hooks = []\nsys.meta_path = []"),
+    "replaces-the-importers": Attack("sys.path_importer_cache.update(dict.fromkeys(sys.path))"),
+    "replaces-modules": Attack("sys.modules['random'] = sys.modules['json'] = None"),
+    "replaces-all-modules": Attack("sys.modules = {}"),
+    # Settings
+    "prints-one-digit": Attack("np.set_printoptions(precision=1, formatter={'float': lambda _: 'none'})"),
+    "converts-few-digits": Attack("getattr(sys, 'set_int_max_str_digits', int)(640)"),
+    "traces-new-threads": Attack("def trace(*_):\n    raise KeyError\nthreading.settrace(trace)"),
+    "leaves-a-running-event-loop": Attack("import asyncio\nasyncio._set_running_loop(asyncio.new_event_loop())"),
+    "logs-nothing": Attack("import logging\nlogging.disable(logging.CRITICAL)\nlogging.root.handlers.append(None)"),
+    "waits-for-no-socket": Attack("import socket\nsocket.setdefaulttimeout(1e-6)"),
+    "runs-a-function-in-forks": Attack("os.register_at_fork(after_in_child=lambda: os._exit(1))"),
+    "filters-system-calls": Attack(SYSTEM_CALL_FILTER),
+    # Streams, descriptors and the supervisor
+    "replaces-the-output": Attack(
+        "class Output:\n    name, closed = sys.stdout.name, False\n    def write(self, _):\n        raise OSError\n"
+        "sys.stdout = Output()"
+    ),
+    "redirects-the-output": Attack("os.dup2(os.open('/dev/full', os.O_WRONLY), 1)\nos.dup2(1, 2)"),
+    "leaves-descriptors-open": Attack("for _ in range(600):\n    os.open('/dev/null', 0)"),
+    "terminates-the-supervisor": Attack("os.kill(os.getppid(), signal.SIGTERM)"),
 }  # fmt: skip
 """Attacks by name, in the order of the strides that select them."""
