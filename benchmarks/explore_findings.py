@@ -111,8 +111,7 @@ def _checked(finding: Any, unseen: Any) -> dict[str, Any]:
 def _shows(surface: str, candidate: Any) -> bool:
     if not isinstance(candidate.case.expect, Rejected):
         return differs(surface, candidate)
-    (result,) = evaluate_in_process(candidate, [surface]).surface_results
-    return result.is_new
+    return any(one.is_new for one in evaluate_in_process(candidate, [surface]).surface_results)
 
 
 def is_right(one: dict[str, Any]) -> bool:
