@@ -40,7 +40,8 @@ if TYPE_CHECKING:  # Python 3.8 cannot evaluate these annotations
     from typing import Any
 
 # Views of the memory of the two shared generators. Their getstate methods take fifty times as long as a comparison.
-MERSENNE_OF_NUMPY = (ctypes.c_char * 2500).from_address(np.random.mtrand._rand._bit_generator.ctypes.state_address)
+GENERATOR_OF_NUMPY = np.random.mtrand._rand._bit_generator
+MERSENNE_OF_NUMPY = (ctypes.c_char * 2500).from_address(GENERATOR_OF_NUMPY.ctypes.state_address)
 MERSENNE_OF_PYTHON = (ctypes.c_char * random._inst.__sizeof__()).from_address(id(random._inst))
 OBJECT_HEADER_BYTES = object.__basicsize__
 """Size of the object header. It contains the reference count, which changes without a change of the state."""
@@ -105,6 +106,8 @@ MAX_DESCRIPTORS = 128
 """Number of open descriptors above which the process is replaced. Later programs need some, up to the limit."""
 MAX_COLLECTIONS = 10
 """Number of collections of garbage after a program. Finalizers may leave new garbage, but not for ever."""
+MAX_PASSES = 3
+"""Number of comparisons of the state after a program. To restore it may end an object, whose finalizer changes it."""
 GET_SECCOMP = 21
 """Linux constant PR_GET_SECCOMP: whether the process has a filter of system calls, which it cannot remove."""
 
@@ -119,13 +122,31 @@ class StateItem(NamedTuple):
 
 def seed_generators(_state: Any = None) -> None:
     """Seed the shared generators of NumPy and Python with 0."""
+    if np.random.mtrand._rand._bit_generator is not GENERATOR_OF_NUMPY:
+        vars(np.random)["set_bit_generator"](GENERATOR_OF_NUMPY)
     np.random.seed(0)
     random.seed(0)
 
 
+def cached_normal() -> Any:
+    """Return the memory of the normal number that the shared generator of NumPy has cached. Draws come in pairs."""
+    generator = np.random.mtrand._rand
+    memory = (ctypes.c_char * generator.__sizeof__()).from_address(id(generator))
+    np.random.seed(0)
+    before = memory.raw
+    np.random.randn()
+    changed = [place for place, (old, new) in enumerate(zip(before, memory.raw)) if old != new]  # noqa: B905
+    np.random.seed(0)
+    return (ctypes.c_char * (changed[-1] + 1 - changed[0])).from_address(id(generator) + changed[0])
+
+
+NORMAL_OF_NUMPY = cached_normal()
+
+
 def generator_memory() -> Any:
-    """Return the memory of the shared generators, to detect changes of their state."""
-    return MERSENNE_OF_NUMPY.raw, MERSENNE_OF_PYTHON.raw[OBJECT_HEADER_BYTES:]
+    """Return the memory and the identity of the shared generators, to detect changes of their state."""
+    of_numpy = np.random.mtrand._rand._bit_generator, MERSENNE_OF_NUMPY.raw, NORMAL_OF_NUMPY.raw
+    return of_numpy, MERSENNE_OF_PYTHON.raw[OBJECT_HEADER_BYTES:], vars(random._inst)["gauss_next"]
 
 
 def is_open(descriptor: int) -> bool:
@@ -203,6 +224,7 @@ def set_environment(variables: Any) -> None:
     """Replace the environment variables with an encoded copy of them."""
     os.environ.clear()
     os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in variables.items()})
+    time.tzset()
 
 
 def set_filters(filters: Any) -> None:
@@ -662,21 +684,35 @@ class ProcessState:
                 self._collections += 1
             if unreachable:
                 return self._floating_point.restore()[0], "finalizers leave new objects in cycles"
-        changed, restored = self._floating_point.restore()
-        problems = [] if restored else list(changed)
-        for item, initial in zip(items, self._initial):  # noqa: B905 - Python 3.8 has no `strict`
-            if item.read() != initial:
-                with suppress(OSError, ValueError):
-                    item.write(initial)
-                if item.read() != initial:
-                    problems.append(item.name)
+        changed: dict[str, None] = {}
+        for _ in range(MAX_PASSES):
+            names, restored = self._floating_point.restore()
+            changed.update(dict.fromkeys(names))
+            written, problems = self._restore_items(items)
+            problems += [] if restored else names
+            if problems or not (names or written):
+                break
+        else:
+            problems = ["state that changes again"]
         # A timer of the program would kill the worker during a later program.
         for timer in TIMERS:
             _signal.setitimer(timer, 0)
         if "faulthandler" in sys.modules:
             sys.modules["faulthandler"].cancel_dump_traceback_later()
         if len(PERMANENT_HOOKS) != self._hook_count:
-            return changed, "a hook was added that cannot be removed"
+            return [*changed], "a hook was added that cannot be removed"
         if thread := self._threads.new_thread():
-            return changed, f"thread {thread!r} is still running"
-        return changed, f"could not restore: {', '.join(problems)}" if problems else ""
+            return [*changed], f"thread {thread!r} is still running"
+        return [*changed], f"could not restore: {', '.join(problems)}" if problems else ""
+
+    def _restore_items(self, items: Sequence[StateItem]) -> tuple[bool, list[str]]:
+        """Restore the items that have changed. Return whether there were any, and those that cannot be restored."""
+        written, problems = False, []
+        for item, initial in zip(items, self._initial):  # noqa: B905 - Python 3.8 has no `strict`
+            if item.read() != initial:
+                written = True
+                with suppress(OSError, ValueError):
+                    item.write(initial)
+                if item.read() != initial:
+                    problems.append(item.name)
+        return written, problems

@@ -43,6 +43,8 @@ SENSITIVE = (
     "texts = [str(np.array([1 / 3])), str(decimal.Decimal(1) / 3)[:6], len(str(10**4000))]",
     "numbers = math.floor(np.median([1, 2, 6])), np.linalg.norm([3, 4]), np.mean([1, 3])",
     "right = texts == ['[0.33333333]', '0.3333', 4001] and numbers == (2, 5, 2) and done == [1, True]",
+    "draws = np.random.randn() == 1.764052345967664, random.gauss(0, 1) == 0.9417154046806644",
+    "right = right and draws == (True, True) and time.tzname[0] != 'XYZ'",
     "x = np.where(right and all(settings), x, 0).astype(np.float32)",
 )
 """Lines that change x, or raise, if an earlier program has changed the process.

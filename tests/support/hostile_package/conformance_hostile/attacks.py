@@ -290,6 +290,30 @@ ATTACKS = {
         "def generate(cycle):\n    try:\n        yield\n    finally:\n        np.seterr(all='raise')\n"
         "import gc\ncycle = []\ncycle.append(generate(cycle))\nnext(cycle[0])\ngc.collect()\ndel cycle"
     ),
+    # Finalizers of objects that the state refers to, until it is restored
+    "finalizer-of-an-error-handler": Attack(
+        "class Handler:\n    library = ctypes.CDLL('libm.so.6')\n    def __call__(self, *_):\n        pass\n"
+        "    def __del__(self):\n        self.library.fesetround(0x800)\nnp.seterrcall(Handler())",
+        PASS,
+        ("rounding mode",),
+    ),
+    "finalizer-of-a-warning-function": Attack(
+        "import random, warnings\nclass Shower:\n    def show(self, *_):\n        pass\n"
+        "    def __del__(self):\n        np.random.seed(5)\n        random.seed(5)\n"
+        "warnings.showwarning = Shower().show"
+    ),
+    # The shared generators, and the time zone
+    "replaces-the-generator-of-numpy": Attack(
+        "getattr(np.random, 'set_bit_generator', lambda _: None)(np.random.PCG64(5))"
+    ),
+    "leaves-a-cached-normal-number": Attack(
+        "state = np.random.get_state()[1:3]\nnp.random.randn()\nnew = np.random.get_state()\n"
+        "np.random.set_state(('MT19937', *state, *new[3:]))"
+    ),
+    "leaves-a-cached-normal-number-of-python": Attack(
+        "import random\nversion, state, _ = random.getstate()\nrandom.setstate((version, state, 5.0))"
+    ),
+    "sets-the-time-zone": Attack("os.environ['TZ'] = 'XYZ-5'\ntime.tzset()"),
     # Other functions, and state of the import system
     "patches-other-functions-of-numpy": Attack("np.median = np.linalg.norm = np.fft.fft = None\ndel np.einsum"),
     "replaces-the-operators-of-numpy-1": Attack(
