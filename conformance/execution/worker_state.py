@@ -89,25 +89,16 @@ THREAD_EXIT_SECONDS = 0.05
 UNVERSIONED_MODULES = (builtins, contextlib, json, os, random, time, warnings, np, np.random)
 """Modules whose functions are compared after each program if dictionaries have no version, as in Python 3.14."""
 LATER_MODULES = (
-    *(
-        "asyncio",
-        "asyncio.events",
-        "concurrent.futures.thread",
-        "copy",
-        "dataclasses",
-        "fractions",
-        "logging",
-        "shutil",
-    ),
-    *("socket", "statistics", "string", "subprocess", "tempfile"),
-)
+    "asyncio", "asyncio.events", "concurrent.futures.thread", "copy", "dataclasses", "fractions", "logging", "shutil",
+    "socket", "statistics", "string", "subprocess", "tempfile",
+)  # fmt: skip
 """Modules of the standard library that this file does not import. Their functions are restored if the setup did."""
 MAX_DESCRIPTORS = 128
 """Number of open descriptors above which the process is replaced. Later programs need some, up to the limit."""
 MAX_COLLECTIONS = 10
-"""Number of collections of garbage after a program. Finalizers may leave new garbage, but not for ever."""
+"""Maximum number of garbage collections after a program. Finalizers may leave new garbage."""
 MAX_PASSES = 3
-"""Number of comparisons of the state after a program. To restore it may end an object, whose finalizer changes it."""
+"""Maximum number of comparisons of the state after a program. Restoring it may run a finalizer that changes it."""
 GET_SECCOMP = 21
 """Linux constant PR_GET_SECCOMP: whether the process has a filter of system calls, which it cannot remove."""
 
