@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from conformance import CatalogueError
 from conformance.adapters import registry
@@ -12,6 +13,9 @@ from conformance.adapters.api import Backend, Declaration
 from conformance.cases.case import Answers, Case
 from conformance.cases.operators import OPERATORS
 from conformance.judging.verdict import OTHER_ANSWER
+
+if TYPE_CHECKING:
+    from conformance.cases.yaml_reader import YamlDocument
 
 AnswersByConvention = Mapping[str, Collection[str]]
 """For each convention the names of its answers."""
@@ -55,12 +59,15 @@ def declaration_errors(backend: Backend, cases: Iterable[Case], *, whole_catalog
     absent = OPERATORS.keys() - {case.operator for case in cases}
     checked = _operators_of(backend) - absent if whole_catalogue else set()
     seen: set[tuple[str, str]] = set()
+    document: YamlDocument | None = None
     for surface in backend.surfaces:
         for convention, declaration in sorted(surface.declarations.items()):
             is_checked = convention.partition("/")[0] in checked
             problems = _problems(convention, declaration, known, whole_catalogue=is_checked)
             for problem in (*problems, *_unknown_cases(declaration, ids.get(convention), checked=is_checked)):
-                at, origin = _origin(backend, surface.name, convention)
+                # Read for errors only, and once: it takes a tenth of a second.
+                document = document or _read_declarations(backend)
+                at, origin = _origin(document, surface.name, convention)
                 # Surfaces that inherit an answer with `like` repeat its error.
                 if (origin, problem) not in seen:
                     seen.add((origin, problem))
@@ -96,14 +103,16 @@ def _nearest(name: str, known: Iterable[str]) -> str:
     return f", did you mean {near[0]!r}?" if near else ""
 
 
-def _origin(backend: Backend, surface: str, convention: str) -> tuple[str, str]:
-    """Return the place of an answer as `file:line: `, and the surface that it is written for, which others inherit."""
-    from conformance.cases.yaml_reader import read_yaml  # noqa: PLC0415 - slow, and needed for errors only
+def _read_declarations(backend: Backend) -> YamlDocument:
+    """Return the file with the declarations of a backend; an empty document if it has none."""
+    from conformance.cases.yaml_reader import YamlDocument, read_yaml  # noqa: PLC0415 - slow, and needed for errors only
 
     path: Path | None = registry.declarations_path(backend.name.partition("@")[0])
-    if path is None or not path.exists():
-        return "", surface
-    document = read_yaml(path)
+    return YamlDocument(Path("-"), {}) if path is None or not path.exists() else read_yaml(path)
+
+
+def _origin(document: YamlDocument, surface: str, convention: str) -> tuple[str, str]:
+    """Return the place of an answer as `file:line: `, and the surface that it is written for, which others inherit."""
     origin = surface
     while convention not in document.data.get(origin, {}) and "like" in document.data.get(origin, {}):
         origin = document.data[origin]["like"]
