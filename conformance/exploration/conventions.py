@@ -144,10 +144,19 @@ MAX_DRAWN_WINDOW = 1_000_000
 
 
 @cache
+def _cases_by_violation() -> Mapping[tuple[str, str], tuple[Case, ...]]:
+    """Return the cases of the catalogue that must be rejected, by operator and violation. Reading it takes seconds."""
+    found: dict[tuple[str, str], tuple[Case, ...]] = {}
+    for case in loading.load_catalogue().cases:
+        if isinstance(case.expect, Rejected):
+            key = case.operator, case.expect.violation
+            found[key] = (*found.get(key, ()), case)
+    return found
+
+
 def _cases_with_violation(operator: str, violation: str) -> tuple[Case, ...]:
     """Return the cases of the catalogue in which an operator must reject a violation."""
-    expect, cases = Rejected(violation), loading.load_catalogue().cases
-    return tuple(case for case in cases if case.operator == operator and case.expect == expect)
+    return _cases_by_violation().get((operator, violation), ())
 
 
 @cache
