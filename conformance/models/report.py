@@ -10,7 +10,9 @@ from conformance.models.audit import Audit, AuditedLayer, LayerVerdict, TargetVe
 from conformance.models.questions import Numbers
 
 TERMINAL_WIDTH = 100
-NAME_WIDTH, VERDICT_WIDTH = 24, 11
+NAME_WIDTH, VERDICT_WIDTH = 24, 12
+MAX_COLUMNS = 4
+"""Number of targets in one table."""
 MAX_NAMES = 4
 """Number of names of layers that a remark lists."""
 MAX_TEXT = 320
@@ -138,19 +140,11 @@ def notes_of(audit: Audit) -> list[str]:
 
 
 def terminal_lines(audit: Audit, width: int = TERMINAL_WIDTH) -> Iterator[str]:
-    """Yield the lines for a terminal of at least 60 columns."""
+    """Yield the lines for a terminal."""
     yield from textwrap.wrap(heading(audit), width)
     yield ""
-    widths = [max(VERDICT_WIDTH, min(len(target), 16)) for target in audit.targets]
-    text_width = max(width - NAME_WIDTH - sum(widths) - 2 * (len(widths) + 1), 16)
-    yield _row(["layer", "geometry", *audit.targets], [NAME_WIDTH, text_width, *widths])
-    yield "-" * width
-    for one in audit.layers:
-        words = [str(one.verdicts[target].verdict.value) for target in audit.targets]
-        lines = textwrap.wrap(one.layer.text or "unknown", text_width) or [""]
-        yield _row([_cut_middle(one.names, NAME_WIDTH), lines[0], *words], [NAME_WIDTH, text_width, *widths])
-        yield from (f"{'':{NAME_WIDTH}}  {line}" for line in lines[1:])
-    yield "-" * width
+    for start in range(0, len(audit.targets), MAX_COLUMNS):
+        yield from _table_lines(audit, audit.targets[start : start + MAX_COLUMNS], width)
     for target in audit.targets:
         yield from textwrap.wrap(target_line(audit, target), width)
     target = ""
@@ -163,6 +157,22 @@ def terminal_lines(audit: Audit, width: int = TERMINAL_WIDTH) -> Iterator[str]:
     for note in filter(None, [*notes_of(audit), others_text(audit)]):
         yield ""
         yield from textwrap.wrap(note, width, break_on_hyphens=False)
+
+
+def _table_lines(audit: Audit, targets: Sequence[str], width: int) -> Iterator[str]:
+    """Yield the table of some targets: a row for each layer, its geometry in as many lines as it needs."""
+    left = width - len(targets) * (VERDICT_WIDTH + 2)
+    name_width = min(NAME_WIDTH, left * 2 // 5)
+    text_width = left - name_width - 2
+    widths = [name_width, text_width, *[VERDICT_WIDTH] * len(targets)]
+    yield _row(["layer", "geometry", *(_cut_middle(target, VERDICT_WIDTH) for target in targets)], widths)
+    yield "-" * width
+    for one in audit.layers:
+        words = [str(one.verdicts[target].verdict.value) for target in targets]
+        lines = textwrap.wrap(one.layer.text or "unknown", text_width) or [""]
+        yield _row([_cut_middle(one.names, name_width), lines[0], *words], widths)
+        yield from (f"{'':{name_width}}  {line}" for line in lines[1:])
+    yield "-" * width
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
