@@ -166,14 +166,12 @@ class Recorder(TorchFunctionMode):
     def __init__(self, module, model):
         super().__init__()
         self.model, self.stack = model, [""]
-        counted = 0
         for path, one in module.named_modules():
             one.register_forward_pre_hook(lambda _module, _inputs, path=path: self.stack.append(path))
             one.register_forward_hook(lambda _module, _inputs, _output: self.stack.pop() and None, always_call=True)
             kind = type(one).__name__
             if not list(one.children()) and not kind.startswith(WINDOW_LAYERS):
                 model.add_other(kind)
-            counted += 1
 
     def __torch_function__(self, function, _types, args=(), kwargs=None):
         """Record a call and make it."""
@@ -196,14 +194,9 @@ def record(model, name, function, args, kwargs, tensor_of):
     operator, mode = ALIASES.get(operator, (operator, None))
     if operator not in SIGNATURES:
         return
-    names = SIGNATURES[operator]
-    if mode:
-        names = ("input", "pad", "value")
-    elif function == "lp_pool1d" or operator != "lp_pool":
-        pass
-    call = {**dict(zip(names, args)), **kwargs}
-    if mode:
-        call["mode"] = mode
+    # The functions for one padding mode have no argument for it.
+    names = ("input", "pad", "value") if mode else SIGNATURES[operator]
+    call = {**dict(zip(names, args)), **kwargs, **({"mode": mode} if mode else {})}
     call = {key: tensor_of(value) for key, value in call.items()}
     try:
         add_call(model, name, operator, call, function)
