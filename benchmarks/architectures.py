@@ -101,7 +101,7 @@ def wavenet():
     return WaveNet()
 
 
-def __getattr__(name):  # noqa: N807 - the functions of torchvision
+def __getattr__(name):
     found = getattr(models, name, None) or getattr(video, name, None)
     if found is None:
         raise AttributeError(name)

@@ -7,12 +7,15 @@ TORCH_PYTHON needs PyTorch and torchvision. Networks that are in the JSON file o
 
 import argparse
 import json
+import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from conformance.adapters import registry
-from conformance.cli.commands.audit import _parse_target, run_audit
+from conformance.cli.commands.audit import AuditTarget, parse_target, run_audit
 from conformance.models.audit import LayerVerdict
 from conformance.models.reading import ModelSource, read_model
 from conformance.models.report import remarks_of
@@ -22,13 +25,13 @@ NETWORKS_MODULE = "benchmarks.architectures"
 INTRODUCTION = """\
 # Audits of well-known networks
 
-The table shows which networks compute the same numbers where. Each was built by torchvision or from its definition, with
-random weights, and audited with [`conformance audit`](how-to/audit-a-model.md). `python benchmarks/audit_architectures.py`
-repeats the measurement. The networks are in `benchmarks/architectures.py`.
+The table shows which networks compute the same numbers where. Each was built by torchvision or from its definition,
+with random weights, and audited with [`conformance audit`](how-to/audit-a-model.md).
+`python benchmarks/audit_architectures.py` repeats the measurement of the networks in `benchmarks/architectures.py`.
 
 - **same**: every layer is one call of the target and agrees with the reference for all inputs of the audit.
 - **rewrite**: every layer agrees, and some need more than one call, such as explicit padding.
-- **known**: some layers differ for some inputs. The ledger of the suite or a declared answer to a convention explains it.
+- **known**: some layers differ for some inputs, as the ledger of the suite or a declared answer to a convention says.
 - **differs**: a difference is not explained.
 - **unsupported**: the target has no such layer, or the suite has no program for it.
 
@@ -37,21 +40,24 @@ with two cores, without reading the model.
 """
 
 
-def networks(python):
+def networks(python: str) -> Any:
     """Return the table of networks, which only the interpreter with PyTorch can import."""
-    import subprocess  # noqa: PLC0415
-
     code = f"import json, {NETWORKS_MODULE} as m; print(json.dumps(m.NETWORKS))"
     return json.loads(subprocess.run([python, "-c", code], cwd=ROOT, check=True, capture_output=True).stdout)  # noqa: S603
 
 
-def audit_network(function, shape, python, targets):
+def audit_network(function: str, shape: str, python: str, targets: Sequence[AuditTarget]) -> dict[str, Any]:
     """Return the record of one network."""
     started = time.monotonic()
     inputs = {"": tuple(map(int, shape.split("x")))}
     source = ModelSource(f"{NETWORKS_MODULE}:{function}", registry.model_readers()["torch"], python, inputs)
     model = read_model(source)
-    record = {"read": time.monotonic() - started, "layers": len(model.layers), "cells": {}, "remarks": {}}
+    record: dict[str, Any] = {
+        "read": time.monotonic() - started,
+        "layers": len(model.layers),
+        "cells": {},
+        "remarks": {},
+    }
     audit = run_audit(model, targets, 60.0)
     record["distinct"] = len(audit.layers)
     for target in audit.targets:
@@ -64,7 +70,7 @@ def audit_network(function, shape, python, targets):
     return record
 
 
-def page(records):
+def page(records: Mapping[str, Any]) -> str:
     """Return the Markdown page."""
     targets = list(dict.fromkeys(target for record in records.values() for target in record["cells"]))
     versions = {t: record["cells"][t][3] for record in records.values() for t in record["cells"]}
@@ -80,21 +86,22 @@ def page(records):
         lines.append(f"| {name} | {record['layers']} ({record['distinct']}) | {' | '.join(cells)} |")
     lines += ["", "## Which layers, and why", ""]
     for target in targets:
-        found = {}
+        found: dict[tuple[str, str], list[str]] = {}
         for name, record in records.items():
             for verdict, text, names in record["remarks"].get(target, []):
                 found.setdefault((verdict, text), []).append(f"{name} ({names})")
         lines += [f"### {target}", ""]
-        lines += [f"- **{verdict}** {_escaped(text)}: {'; '.join(map(_escaped, where))}." for (verdict, text), where in found.items()]
+        for (verdict, text), where in found.items():
+            lines.append(f"- **{verdict}** {_escaped(text)}: {'; '.join(map(_escaped, where))}")
         lines += ["No layer differs or needs a rewrite."] * (not found) + [""]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _escaped(text):
+def _escaped(text: str) -> str:
     return text.replace("_", "\\_").replace("*", "\\*").replace("<", "\\<")
 
 
-def main():
+def main() -> None:
     """Audit the networks and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", required=True)
@@ -103,7 +110,7 @@ def main():
     parser.add_argument("--records", type=Path, default=ROOT / "build" / "audited.json")
     options = parser.parse_args()
     records = json.loads(options.records.read_text("utf-8")) if options.records.exists() else {}
-    targets = [_parse_target(text) for text in options.target]
+    targets = [parse_target(text) for text in options.target]
     for name, (function, shape) in networks(options.python).items():
         if name not in records:
             records[name] = audit_network(function, shape, options.python, targets)

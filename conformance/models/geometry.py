@@ -166,7 +166,8 @@ def _shortest_plane(layer: ModelLayer, axis: int) -> int:
 
 def _shortest_for_pads(layer: ModelLayer, axis: int) -> int:
     # Mirrored cells stay inside the input, and cropping leaves cells.
-    return 2 * sum(map(abs, layer.parameters["pads"][axis])) + 3
+    before, after = layer.parameters["pads"][axis]
+    return 2 * (abs(int(before)) + abs(int(after))) + 3
 
 
 SHORTEST_EXTENT: Mapping[Geometry, Callable[[ModelLayer, int], int]] = {

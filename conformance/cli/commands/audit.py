@@ -55,7 +55,7 @@ class AuditTarget:
         return self.run.backend
 
 
-def _parse_target(text: str) -> AuditTarget:
+def parse_target(text: str) -> AuditTarget:
     """Parse NAME or NAME=PYTHON, where NAME is a surface, a framework or a backend."""
     name, _, python = text.partition("=")
     surface = find_framework_surface(name) if name not in describe.surfaces_by_name() else find_surface(name)[1]
@@ -134,7 +134,7 @@ def audit_command(
 
     Example: conformance audit model.onnx --target numpy.loops
     """
-    chosen = _distinct([_parse_target(text) for text in targets])
+    chosen = _distinct([parse_target(text) for text in targets])
     shapes = _parse_inputs(inputs)
     found_reader, python = find_reader(model, reader)
     read = read_model(ModelSource(model, found_reader, python, shapes), READ_SECONDS)

@@ -88,7 +88,9 @@ def test_an_audit_passes_if_every_layer_agrees():
 
 
 def test_a_difference_in_the_ledger_is_known_and_passes():
-    entry = LedgerEntry("loses-nan", (), ("fake.lossy",), ("special",), "It loses a NaN.", selector={"values": ("nan",)})
+    entry = LedgerEntry(
+        "loses-nan", (), ("fake.lossy",), ("special",), "It loses a NaN.", selector={"values": ("nan",)}
+    )
     audit = audited([POOL], lossy(), ledger=Ledger((entry,)))
     assert verdict(audit, "fake.lossy").verdict is LayerVerdict.EXPLAINED
     assert audit.passes
@@ -131,5 +133,3 @@ def test_remarks_name_the_gravest_first(audit):
 
 def test_every_format_has_a_writer(audit):
     assert all("stem" in "\n".join(write(audit)) for write in WRITERS.values())
-
-

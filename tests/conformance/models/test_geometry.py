@@ -8,7 +8,7 @@ from conformance.models.layer import ModelLayer
 from reference import Windows
 
 
-def pool(extent, window=3, stride=2, pads=(1, 1), dilation=1, rounding="floor", channels=64):
+def pool(extent, *, window=3, stride=2, pads=(1, 1), dilation=1, rounding="floor", channels=64):
     parameters = {
         "window": (window,), "stride": (stride,), "padding": (pads,), "dilation": (dilation,), "rounding": rounding,
     }  # fmt: skip
@@ -25,9 +25,7 @@ def conv(channels, out, groups=1, extent=(56, 56), window=3):
 
 def windows_of(layer):
     one = layer.parameters
-    return Windows.of(
-        layer.shape[2:], one["window"], one["stride"], one["padding"], one["dilation"], one["rounding"]
-    )
+    return Windows.of(layer.shape[2:], one["window"], one["stride"], one["padding"], one["dilation"], one["rounding"])
 
 
 def cells(layer, *, last):
@@ -45,11 +43,12 @@ def cells(layer, *, last):
     before=st.integers(0, 4), after=st.integers(0, 4), rounding=st.sampled_from(["floor", "ceil", "full"]),
 )  # fmt: skip
 def test_a_shortened_axis_has_the_same_partial_windows_and_the_same_remainder(
-    extent, window, stride, dilation, before, after, rounding
+    *, extent, window, stride, dilation, before, after, rounding
 ):
     reach = (window - 1) * dilation + 1
     assume(max(before, after) < reach <= extent)
-    layer = pool(extent, window, stride, (before, after), dilation, rounding)
+    options = {"window": window, "stride": stride, "dilation": dilation, "rounding": rounding}
+    layer = pool(extent, pads=(before, after), **options)
     short = shortest(layer)
     assume(short.shape != layer.shape)
     assert (extent - short.shape[2]) % stride == 0
@@ -81,7 +80,9 @@ def test_a_layer_of_more_than_ten_gigaflop_is_shortened():
     assert checked_layer(conv(256, 256, extent=(56, 56))).note == ""
 
 
-@pytest.mark.parametrize(("number", "limit", "expected"), [(3, 16, 3), (64, 16, 16), (65, 16, 15), (7, 2, 1), (8, 2, 2)])
+@pytest.mark.parametrize(
+    ("number", "limit", "expected"), [(3, 16, 3), (64, 16, 16), (65, 16, 15), (7, 2, 1), (8, 2, 2)]
+)
 def test_fewer_channels_stay_even_or_odd(number, limit, expected):
     assert fewer(number, limit) == expected
 

@@ -24,7 +24,9 @@ def read(folder, body, *, inputs=None, python=sys.executable, seconds=60.0, pack
 
 
 def test_a_reader_returns_layers_and_counts_the_others(tmp_path):
-    model = read(tmp_path, f"{ADD}\nmodel.add_other('Relu')\nmodel.add_other('Relu')\nmodel.add_problem('r', 'X', 'no')")
+    model = read(
+        tmp_path, f"{ADD}\nmodel.add_other('Relu')\nmodel.add_other('Relu')\nmodel.add_problem('r', 'X', 'no')"
+    )
     assert [(one.name, one.operator, one.problem) for one in model.layers] == [
         ("m.fake", "global_max_pool", ""), ("r", "", "no"),
     ]  # fmt: skip

@@ -136,7 +136,7 @@ def test_an_exported_program_has_the_same_layers_as_its_module(folder):
 @pytest.mark.parametrize("content", [b"", b"\x80\x04cposix\nsystem\n.", b"PK\x05\x06" + bytes(18)])
 def test_a_file_that_is_no_program_is_one_line(folder, content):
     (folder / "m.pt2").write_bytes(content)
-    with pytest.raises(ConformanceError, match="not a program of torch.export") as caught:
+    with pytest.raises(ConformanceError, match=r"not a program of torch\.export") as caught:
         read(folder, str(folder / "m.pt2"))
     assert "\n" not in str(caught.value)
 
@@ -148,4 +148,3 @@ def test_an_archive_that_unpacks_to_more_than_the_limit_is_not_unpacked(folder):
         archive.filelist[0].file_size = 1 << 40  # what the directory of the archive says
     with pytest.raises(ConformanceError, match="the limit is"):
         read(folder, str(path))
-

@@ -94,5 +94,5 @@ def test_a_broken_file_is_one_line(model):
 
 
 def test_surfaces_of_one_backend_and_interpreter_share_a_process():
-    targets = [audit._parse_target(text) for text in ("torch.nn", "torch.nn.functional", "torch.nn.functional=/p")]
+    targets = [audit.parse_target(text) for text in ("torch.nn", "torch.nn.functional", "torch.nn.functional=/p")]
     assert [len(surfaces) for surfaces in audit._by_backend(targets).values()] == [2, 1]
