@@ -35,8 +35,8 @@ with random weights, and audited with [`conformance audit`](how-to/audit-a-model
 - **differs**: a difference is not explained.
 - **unsupported**: the target has no such layer, or the suite has no program for it.
 
-A cell has the gravest verdict, the number of distinct layers with it, and the seconds of the audit on a shared machine
-with two cores, without reading the model.
+A cell has the gravest verdict, the number of distinct layers with it, whether other layers need a rewrite, and the
+seconds of the audit on a shared machine with two cores, without reading the model.
 """
 
 
@@ -82,7 +82,9 @@ def page(records: Mapping[str, Any]) -> str:
         for target in targets:
             worst, count, seconds, _ = record["cells"].get(target, ["", 0, 0, ""])
             number = "" if worst == LayerVerdict.SAME else f" {count}"
-            cells.append(f"{worst}{number}, {seconds:.0f} s" if worst else "")
+            found = {verdict for verdict, _, _ in record["remarks"].get(target, [])}
+            also = " + rewrite" if LayerVerdict.REWRITE in found and worst != LayerVerdict.REWRITE else ""
+            cells.append(f"{worst}{number}{also}, {seconds:.0f} s" if worst else "")
         lines.append(f"| {name} | {record['layers']} ({record['distinct']}) | {' | '.join(cells)} |")
     lines += ["", "## Which layers, and why", ""]
     for target in targets:

@@ -1,4 +1,4 @@
-"""Script of the reader of ONNX files, see conformance.adapters.api.extraction. It runs without the suite.
+"""Script of the reader of ONNX files, see conformance.adapters.api.model_reader.extraction. It runs without the suite.
 
 External data is never opened. Initializers keep their shapes during shape inference, and only small integers keep
 their values, because shapes are computed from them.

@@ -1,4 +1,4 @@
-"""Script of the reader of PyTorch models, see conformance.adapters.api.extraction. It runs without the suite.
+"""Script of the reader of PyTorch models. It runs without the suite, see conformance.adapters.api.model_reader.
 
 The module that a function returns is called once, in evaluation mode, without gradients. Every call of a function with
 a window is recorded, whether a layer or the forward method makes it. In an exported program, the calls are the nodes of
