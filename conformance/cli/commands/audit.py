@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from conformance import ConformanceError
+from conformance import ConformanceError, IncompleteRun
 from conformance.adapters.api import Backend, Surface
 from conformance.catalogue import describe
 from conformance.cli.console import line_width
@@ -169,9 +169,13 @@ def run_audit(model: Model, targets: Sequence[AuditTarget], timeout: float) -> A
     for run, surfaces in _by_backend(targets).items():
         started = time.monotonic()
         names = [surface.name for surface in surfaces]
-        with LocalEvaluator(run.backend, run.python, run.ledger(), surfaces=names, limits=Limits(timeout)) as evaluator:
-            found = audit_backend(evaluator, layers, source[1] if source else None)
-            packages = evaluator.pool.environment["packages"]
+        limits = Limits(timeout)
+        try:
+            with LocalEvaluator(run.backend, run.python, run.ledger(), surfaces=names, limits=limits) as evaluator:
+                found = audit_backend(evaluator, layers, source[1] if source else None)
+                packages = evaluator.pool.environment["packages"]
+        except IncompleteRun as error:
+            raise IncompleteRun(run.with_install_hint(str(error))) from None
         for own, added, questions in zip(verdicts, found, layers, strict=True):
             own |= {surface.name: _with_reason(added[surface.name], questions, surface) for surface in surfaces}
         first = run.backend.packages[0]
