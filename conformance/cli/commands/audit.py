@@ -29,12 +29,15 @@ from conformance.models.audit import (
     audit_backend,
     questions_of_model,
 )
+from conformance.models.html import html_lines
 from conformance.models.layer import Model
 from conformance.models.reading import READ_SECONDS, ModelSource, find_reader, read_model
 from conformance.models.report import TERMINAL_WIDTH, WRITERS
 from conformance.models.rewrites import rewrite_lines, rewrite_reason
 from conformance.system.atomic_write import write_in_folder
 
+FORMATS = {**WRITERS, "html": html_lines}
+"""Writers of an audit, by the value of --format."""
 DIFFERENCE_EXIT_STATUS = 1
 DEFAULT_TIMEOUT_SECONDS = 60.0
 MAX_AXES = 8
@@ -102,7 +105,7 @@ def _parse_inputs(texts: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
 @click.option(
     "--format",
     "output_format",
-    type=click.Choice([*WRITERS]),
+    type=click.Choice([*FORMATS]),
     default="terminal",
     show_default=True,
     help="Output format.",
@@ -139,7 +142,9 @@ def audit_command(
     found_reader, python = find_reader(model, reader)
     read = read_model(ModelSource(model, found_reader, python, shapes), READ_SECONDS)
     audit = run_audit(read, chosen, timeout)
-    lines = list(WRITERS[output_format](audit))
+    lines = list(FORMATS[output_format](audit))
+    if fix and output_format == "html":
+        raise ConformanceError("--fix: not with --format html")
     if fix:
         width = line_width(TERMINAL_WIDTH)
         lines += rewrite_lines(audit, [(one.backend, one.surface) for one in chosen], width)
