@@ -94,7 +94,7 @@ def page(records: Mapping[str, Any]) -> str:
         if verdict == LayerVerdict.EXPLAINED
     }
     if all(text.startswith("for NaN:") for text in known):
-        lines += ["", "Every known difference in the table is about NaN in the input: without NaN, these layers agree."]
+        lines += ["", "Every known difference in the table is about NaN in the input."]
     lines += ["", "## Which layers, and why", ""]
     for target in targets:
         found: dict[tuple[str, str], list[str]] = {}
