@@ -2,14 +2,14 @@
 
 Imports between packages go one way. `A ← B` means "B may import A":
 
-    reference ← system ← cases ← adapters ← judging ← translation ← catalogue ← execution ← exploration ← cli
+    reference ← system ← cases ← adapters ← judging ← translation ← catalogue ← execution ← exploration ← models ← cli
     exploration ← pytest_plugin
     reports.results ← reports.analysis ← reports.views
 
-`reports` imports nothing of this package. Only `exploration`, `cli` and `pytest_plugin` import `reports.analysis` and
-`reports.views`; `execution` may import `reports.results`, the format of results files. All packages from `cases` on may
-import `reports.results.vocabulary`, the enums of the format. Inside `adapters`, the order is `api`, then one package
-per backend, then `registry`.
+`reports` imports nothing of this package. Only `exploration`, `models`, `cli` and `pytest_plugin` import
+`reports.analysis` and `reports.views`; `execution` may import `reports.results`, the format of results files. All
+packages from `cases` on may import `reports.results.vocabulary`, the enums of the format. Inside `adapters`, the order
+is `api`, then one package per backend, then `registry`.
 """
 
 __version__ = "0.1.0"

@@ -24,6 +24,7 @@ from conformance.adapters.api import (
     Backend,
     Device,
     Dialect,
+    ModelReader,
     Surface,
     backend_on_device,
     instruction_limit,
@@ -257,3 +258,24 @@ def dialects() -> dict[str, Dialect]:
             if module.name.endswith("layers"):
                 found |= importlib.import_module(f"{package.__name__}.{module.name}").DIALECTS
     return dict(sorted(found.items()))
+
+
+def model_readers() -> dict[str, ModelReader]:
+    """Return the readers of models by the name of their adapter, from modules named `model` and from other packages."""
+    found = {}
+    for name in _adapter_modules():
+        module = f"{adapters.__name__}.{name}.model"
+        if importlib.util.find_spec(module):
+            found[name] = importlib.import_module(module).MODEL_READER
+    return found | _external_model_readers()
+
+
+@lru_cache
+def _external_model_readers() -> dict[str, ModelReader]:
+    """Return the readers of the usable backends of other packages."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow, not needed for built-in backends
+
+    usable = _external_backends()[0]
+    modules = {point.name: point.load() for point in entry_points(group=ENTRY_POINT_GROUP) if point.name in usable}
+    readers = {name: getattr(module, "MODEL_READER", None) for name, module in modules.items()}
+    return {name: reader for name, reader in readers.items() if isinstance(reader, ModelReader)}

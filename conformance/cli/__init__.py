@@ -15,6 +15,7 @@ import click
 from conformance import ConformanceError, __version__
 
 COMMAND_LOCATIONS = {
+    "audit": "audit.audit_command",
     "backends": "backends.backends",
     "catalogue": "catalogue.catalogue",
     "check": "check.check",

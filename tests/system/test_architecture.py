@@ -13,7 +13,7 @@ FRAMEWORKS = ("torch", "tensorflow", "keras", "jax", "flax", "mxnet", "openvino"
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
 LEAST_FILES = 250
 """Minimum number of modules that the search must find."""
-MAX_ENTRIES = 12
+MAX_ENTRIES = 13
 """Number of files and folders at the top of `conformance`."""
 MAX_MODULES = 20
 MAX_COMMANDS = 25
@@ -21,7 +21,7 @@ MAX_COMMANDS = 25
 """Number of modules in a folder."""
 ARROW = "←"
 # Packages that may import the analysis and the views of results; the execution may import the results format only.
-READERS = {"conformance.exploration", "conformance.cli", "conformance.pytest_plugin"}
+READERS = {"conformance.exploration", "conformance.models", "conformance.cli", "conformance.pytest_plugin"}
 VIEWS = {"reports.analysis", "reports.views"}
 VOCABULARY = "reports.results.vocabulary"
 

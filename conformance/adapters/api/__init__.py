@@ -95,6 +95,7 @@ from conformance.adapters.api.layer_parser import (
     parse_layer_call,
 )
 from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
+from conformance.adapters.api.model_reader import EXTRACTION_FILE, ModelReader
 from conformance.adapters.api.placement import backend_on_device, backend_with_threads
 from conformance.adapters.api.source_text import (
     INDENT,
@@ -150,23 +151,23 @@ from conformance.cases.steps import PerAxisPairs, Step
 from reports.results.vocabulary import Level
 
 __all__ = [
-    "ALL_DTYPES", "AUTO_PAD_NAMES", "AVX2", "CAUSAL", "CPU", "DEVICE_NAMES", "FLOAT32", "FLOATING", "FLOATS",
-    "IMPLIED_GROUPS", "INDENT", "INTEGERS", "LABEL_SEPARATOR", "MAX_WINDOW_AXES", "NATIVE", "ON_CPU", "PRECISIONS",
-    "REPLICATE_AND_CIRCULAR_NAMES", "SAME_AND_VALID_WORDS", "SELECTION_OPERATORS", "AdapterVariant", "ArgumentReading",
-    "ArrayOperations", "Backend", "Bfloat16Conversion", "BoundCall", "ChainLowering", "ChannelsLastComposition",
-    "Citation", "Code", "Declaration", "Device", "DeviceSupport", "DeviceSupportByName", "Dialect", "GatheredCells",
-    "GradientWriter", "InputSizes", "InstructionVariables", "LayerCall", "LayerSignature", "Level", "Lowering",
-    "MixedPrecision", "ModeSelector", "OutputCrop", "Pairs", "PerAxisPairs", "PlainName", "PoolingCompositions",
-    "Program", "ReshapedName", "Sizes", "StackedCells", "Step", "Surface", "UnfoldedCells", "UnknownModule",
-    "UnreadableLayer", "Unsupported", "UnsupportedStep", "array_pads", "as_lines", "axis_letters", "backend_on_device",
-    "backend_with_threads", "batch_and_channel_entries", "call", "calls_with_other_sizes", "causal_padding",
-    "channels_last_fields", "choice_argument", "count_argument", "count_include_pad_argument", "crop",
-    "crop_from_padding", "crops", "derivative_surface", "dilation_argument", "divide_by_ones", "divisors",
-    "ends_from_last_axis", "exceeds_extent", "flag_argument", "flat_pad_list", "flat_pads", "function_lines",
-    "groups_argument", "in_wider_dtype", "indexed_pad", "instruction_limit", "is_causal", "is_depthwise",
-    "is_floating", "is_framework_same", "is_whole_number", "kernel_reach", "limit_axes", "limit_instructions_source",
-    "load_declarations", "mapped_surface", "modes_argument", "named_padding", "named_padding_argument",
-    "nonzero_argument", "number", "number_argument", "one_per_axis", "operator_with_indices",
+    "ALL_DTYPES", "AUTO_PAD_NAMES", "AVX2", "CAUSAL", "CPU", "DEVICE_NAMES", "EXTRACTION_FILE", "FLOAT32", "FLOATING",
+    "FLOATS", "IMPLIED_GROUPS", "INDENT", "INTEGERS", "LABEL_SEPARATOR", "MAX_WINDOW_AXES", "NATIVE", "ON_CPU",
+    "PRECISIONS", "REPLICATE_AND_CIRCULAR_NAMES", "SAME_AND_VALID_WORDS", "SELECTION_OPERATORS", "AdapterVariant",
+    "ArgumentReading", "ArrayOperations", "Backend", "Bfloat16Conversion", "BoundCall", "ChainLowering",
+    "ChannelsLastComposition", "Citation", "Code", "Declaration", "Device", "DeviceSupport", "DeviceSupportByName",
+    "Dialect", "GatheredCells", "GradientWriter", "InputSizes", "InstructionVariables", "LayerCall", "LayerSignature",
+    "Level", "Lowering", "MixedPrecision", "ModeSelector", "ModelReader", "OutputCrop", "Pairs", "PerAxisPairs",
+    "PlainName", "PoolingCompositions", "Program", "ReshapedName", "Sizes", "StackedCells", "Step", "Surface",
+    "UnfoldedCells", "UnknownModule", "UnreadableLayer", "Unsupported", "UnsupportedStep", "array_pads", "as_lines",
+    "axis_letters", "backend_on_device", "backend_with_threads", "batch_and_channel_entries", "call",
+    "calls_with_other_sizes", "causal_padding", "channels_last_fields", "choice_argument", "count_argument",
+    "count_include_pad_argument", "crop", "crop_from_padding", "crops", "derivative_surface", "dilation_argument",
+    "divide_by_ones", "divisors", "ends_from_last_axis", "exceeds_extent", "flag_argument", "flat_pad_list",
+    "flat_pads", "function_lines", "groups_argument", "in_wider_dtype", "indexed_pad", "instruction_limit",
+    "is_causal", "is_depthwise", "is_floating", "is_framework_same", "is_whole_number", "kernel_reach", "limit_axes",
+    "limit_instructions_source", "load_declarations", "mapped_surface", "modes_argument", "named_padding",
+    "named_padding_argument", "nonzero_argument", "number", "number_argument", "one_per_axis", "operator_with_indices",
     "optional_array_argument", "output_crops", "output_slice", "padded_indices_text", "padding_argument",
     "padding_by_name", "padding_from_crop", "padding_word", "pairs_for_all_axes", "pairs_of", "parse_layer_call",
     "per_axis", "pooling_stride_argument", "quoted", "read_pairs", "rejected_by_extent", "rounding_argument",

@@ -1,0 +1,35 @@
+"""Readers of models: how a backend lists the layers of a model file, or of a model that a Python function returns.
+
+An adapter may have a module `model` with the name MODEL_READER. The adapter of another package defines MODEL_READER
+itself. The suite's process reads no model. It starts `extraction.py` with the interpreter of the backend, which needs
+the packages of the reader and nothing of the suite, and this process runs the reader's script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+EXTRACTION_FILE = Path(__file__).with_name("extraction.py")
+
+
+@dataclass(frozen=True)
+class ModelReader:
+    """A reader of models.
+
+    script: a Python file with a function `read_model(source, model)`. `source` is the path or the reference, and
+        `model` is the Model of extraction.py, to which the function adds layers.
+    surface: the surface whose answers to conventions hold for the model.
+    suffixes: endings of the files that it reads, such as ".onnx".
+    packages: the packages that the script needs.
+    reads_references: whether it reads models that a Python function returns, named `package.module:function`.
+    variables: environment variables of the process.
+    """
+
+    script: Path
+    surface: str
+    suffixes: tuple[str, ...]
+    packages: tuple[str, ...]
+    reads_references: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)

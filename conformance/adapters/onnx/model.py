@@ -1,0 +1,11 @@
+"""Reader of ONNX files. The file is parsed and its shapes are inferred; no node is evaluated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from conformance.adapters.api import ModelReader
+
+MODEL_READER = ModelReader(
+    Path(__file__).with_name("read_model.py"), surface="onnx.reference", suffixes=(".onnx",), packages=("onnx",)
+)

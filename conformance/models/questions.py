@@ -1,0 +1,130 @@
+"""The inputs with which a layer is checked. Each asks one question that the model can meet.
+
+Integers find a lost or doubled cell, negative integers find padding that is taken for a value, NaN and infinities find
+other rules for special values, full mantissas and the model's own weights find an error of rounding, and large integers
+find sums in 16 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, dtype_kind
+from conformance.cases.generators import DtypeKind
+from conformance.cases.operators import OPERATORS, Arithmetic
+from conformance.exploration.candidate import Candidate
+from conformance.exploration.convention_domains import conventions_of
+from conformance.exploration.draws.conventions import LARGE_INTEGER_INPUT, NEGATIVE_INTEGER_INPUT, SIGNED_INTEGER_INPUT
+from conformance.models.geometry import CheckedLayer
+from conformance.models.layer import ModelLayer
+from reports.results.vocabulary import Word
+
+SPECIAL_BATCH = 2
+"""Number of items of a batch with special values. The special value is in another cell in each item."""
+
+
+class Numbers(Word):
+    """The numbers of an input."""
+
+    INTEGERS = "integers"
+    NEGATIVE = "negative integers"
+    MANTISSAS = "full mantissas"
+    NAN = "NaN"
+    INFINITY = "infinity"
+    MINUS_INFINITY = "minus infinity"
+    LARGE = "large integers"
+    OWN_WEIGHTS = "the weights of the model"
+
+
+MARKS: Mapping[Numbers, str] = {Numbers.NAN: "nan", Numbers.INFINITY: "inf", Numbers.MINUS_INFINITY: "-inf"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A layer with numbers; conventions: the ids of the conventions that it observes."""
+
+    numbers: Numbers
+    candidate: Candidate
+
+    @property
+    def conventions(self) -> tuple[str, ...]:
+        """The conventions on which the result depends."""
+        return conventions_of(self.candidate)
+
+
+def questions_of(checked: CheckedLayer) -> list[Question]:
+    """Return the questions of a layer; none if its geometry is impossible."""
+    return [one for one in _questions(checked) if one.candidate.is_valid()]
+
+
+def _questions(checked: CheckedLayer) -> Iterator[Question]:
+    layer, small = checked.layer, checked.small
+    arithmetic, kind = OPERATORS[layer.operator].arithmetic, dtype_kind(layer.dtype)
+    yield Question(Numbers.INTEGERS, make_candidate(layer, SIGNED_INTEGER_INPUT))
+    if arithmetic is Arithmetic.SELECTION and NUMPY_DTYPES[layer.dtype].kind != "u":
+        yield Question(Numbers.NEGATIVE, make_candidate(small, NEGATIVE_INTEGER_INPUT))
+    if kind is not DtypeKind.FLOATING:
+        return
+    if arithmetic is not Arithmetic.SELECTION:
+        yield Question(Numbers.MANTISSAS, make_candidate(small, SIGNED_INTEGER_INPUT, values="mantissas"))
+    for numbers, mark in MARKS.items():
+        cell = {**SIGNED_INTEGER_INPUT, "at": _inner_cell(small)}
+        yield Question(numbers, make_candidate(small, cell, values=mark, batch=SPECIAL_BATCH))
+    if layer.dtype in SHORT_FLOATS and arithmetic is Arithmetic.AVERAGE:
+        yield Question(Numbers.LARGE, make_candidate(small, LARGE_INTEGER_INPUT))
+    if small.weights:
+        candidate = make_candidate(small, SIGNED_INTEGER_INPUT, values="mantissas")
+        own = own_weights(small)
+        if own:
+            yield Question(Numbers.OWN_WEIGHTS, candidate.with_numbers(**own))
+
+
+def _inner_cell(layer: ModelLayer) -> int:
+    """Return a cell in the middle of the plane, which is not the first cell of a window."""
+    cell = 0
+    for extent in layer.shape[2:]:
+        cell = cell * extent + extent // 2
+    return cell
+
+
+def make_candidate(layer: ModelLayer, x: Mapping[str, Any], *, values: str = "integers", batch: int = 1) -> Candidate:
+    """Return a layer with generated numbers. x: the options of its input."""
+    operator, groups = OPERATORS[layer.operator], layer.groups
+    levels = {
+        "rank": layer.rank,
+        "batch": batch,
+        "channels": layer.shape[1] // groups,
+        "extent": layer.shape[2:],
+        **{name: value for name, value in operator.defaults.items() if name not in operator.required_parameters},
+        **layer.parameters,
+        "values": values,
+        "dtype": layer.dtype,
+    }
+    inputs: dict[str, Mapping[str, Any]] = {"x": x}
+    if operator.has_weights:
+        levels |= {"out": layer.out_channels // groups, "window": layer.window, "bias": layer.bias}
+        inputs |= dict.fromkeys(("kernel", "bias") if layer.bias else ("kernel",), SIGNED_INTEGER_INPUT)
+    if not layer.bias:
+        levels.pop("bias", None)
+    # A parameter without a value, such as no divisor, is left out as in a case file.
+    return Candidate(layer.operator, {name: level for name, level in levels.items() if level is not None}, inputs)
+
+
+def own_weights(layer: ModelLayer) -> Mapping[str, Any]:
+    """Return the model's weights cut to the channels of a layer; empty if the model has fewer."""
+    shapes = {"kernel": layer.kernel} | ({"bias": (layer.out_channels,)} if layer.bias else {})
+    try:
+        return {name: _cut(layer.weights[name], shape) for name, shape in shapes.items()}
+    except (KeyError, IndexError, TypeError):
+        return {}
+
+
+def _cut(values: Any, shape: tuple[int, ...]) -> Any:
+    """Return the first numbers on every axis of a nested list. Raises IndexError if it has too few."""
+    if not shape:
+        return float(values)
+    if len(values) < shape[0]:
+        raise IndexError(f"{len(values)} numbers on an axis of {shape[0]}")
+    return [_cut(one, shape[1:]) for one in values[: shape[0]]]

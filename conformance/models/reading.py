@@ -1,0 +1,161 @@
+"""Read a model in a process of its framework, with limits of time and memory. No framework is imported here."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from conformance import ConformanceError, IncompleteRun
+from conformance.adapters import registry
+from conformance.adapters.api import EXTRACTION_FILE, ModelReader
+from conformance.models.layer import Model, ModelLayer, validated
+from conformance.system import processes
+from conformance.system.suggestions import suggestion
+
+MAX_RESULT_BYTES = 256 << 20
+"""Maximum size of the list of layers."""
+MAX_ERROR_LENGTH = 400
+READ_SECONDS = 300.0
+"""Time limit for reading a model."""
+LEAST_MEMORY_BYTES = 8 << 30
+"""Address space that a process may use at least. Frameworks reserve several GiB when they are imported."""
+
+
+class _LayerRecord(msgspec.Struct):
+    name: str
+    source: str = ""
+    operator: str = ""
+    parameters: dict[str, Any] = {}
+    shape: list[int] = []
+    dtype: str = "float32"
+    kernel: list[int] = []
+    bias: bool = False
+    weights: dict[str, Any] = {}
+    problem: str = ""
+
+
+class _ResultRecord(msgspec.Struct):
+    layers: list[_LayerRecord] = []
+    others: dict[str, int] = {}
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """What to read: a file or a reference `package.module:function`, and the reader with its interpreter.
+
+    inputs: the shapes of inputs by name; the name "" stands for the only input.
+    """
+
+    text: str
+    reader: ModelReader
+    python: str
+    inputs: Mapping[str, tuple[int, ...]]
+
+
+def find_reader(model: str, reader: str | None) -> tuple[ModelReader, str]:
+    """Return the reader of a file or reference and its interpreter. Raises ConformanceError without one.
+
+    reader: NAME or NAME=PYTHON, None to choose by the ending of the file.
+    """
+    known = registry.model_readers()
+    if reader is not None:
+        name, _, python = reader.partition("=")
+        if name not in known:
+            raise ConformanceError(f"--reader {name}: unknown{suggestion(name, known) or ','} {_readers_text(known)}")
+        return known[name], python or sys.executable
+    path = Path(model)
+    is_reference = ":" in model and not path.exists()
+    if not is_reference and not path.exists():
+        raise ConformanceError(f"{model}: no such file")
+    suitable = {
+        name: one
+        for name, one in known.items()
+        if (one.reads_references if is_reference else model.lower().endswith(one.suffixes))
+    }
+    if len(suitable) != 1:
+        needed = "several readers" if suitable else "no reader has the ending of this file"
+        raise ConformanceError(f"{model}: {needed}, name one with --reader; {_readers_text(known)}")
+    return next(iter(suitable.values())), sys.executable
+
+
+def _readers_text(known: Mapping[str, ModelReader]) -> str:
+    parts = [f"{name} ({', '.join(one.suffixes)})" for name, one in sorted(known.items())]
+    return f"known readers are {', '.join(parts)}"
+
+
+def read_model(source: ModelSource, seconds: float = READ_SECONDS) -> Model:
+    """Return the layers of a model. Raises ConformanceError in one line that names the model and the problem."""
+    memory = max(processes.machine_memory_bytes() // 2, LEAST_MEMORY_BYTES)
+    limits = {"memory_bytes": memory, "processor_seconds": int(seconds)}
+    with tempfile.TemporaryDirectory(prefix="conformance-model-") as folder:
+        request, result = Path(folder, "request.json"), Path(folder, "result.json")
+        inputs = {name: list(shape) for name, shape in source.inputs.items()}
+        request.write_text(json.dumps({"source": source.text, "inputs": inputs, "limits": limits}), "utf-8")
+        log = _run_extraction(source, request, result, folder, seconds)
+        if not result.exists():
+            raise ConformanceError(f"{source.text}: cannot be read: {log or 'the process of the reader ended early'}")
+        if result.stat().st_size > MAX_RESULT_BYTES:
+            raise ConformanceError(f"{source.text}: its layers take more than {MAX_RESULT_BYTES:,} bytes")
+        try:
+            record = msgspec.json.decode(result.read_bytes(), type=_ResultRecord)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise ConformanceError(f"{source.text}: the reader returned invalid data: {error}") from None
+    if record.error:
+        _raise_error(source, " ".join(record.error.split())[:MAX_ERROR_LENGTH])
+    layers = (validated(_layer_of(one)) for one in record.layers)
+    return Model(source.text, source.reader.surface, tuple(layers), record.others)
+
+
+def _raise_error(source: ModelSource, message: str) -> None:
+    missing = message.startswith(("ModuleNotFoundError", "ImportError"))
+    if missing and any(f"'{package}" in message for package in source.reader.packages):
+        needed = ", ".join(source.reader.packages)
+        raise IncompleteRun(f"{source.text}: {source.python} does not have {needed} (--reader NAME=PYTHON): {message}")
+    raise ConformanceError(f"{source.text}: {message}")
+
+
+def _layer_of(record: _LayerRecord) -> ModelLayer:
+    fields = {name: getattr(record, name) for name in record.__struct_fields__}
+    return ModelLayer(**{**fields, "shape": tuple(record.shape), "kernel": tuple(record.kernel)})
+
+
+def _run_extraction(source: ModelSource, request: Path, result: Path, folder: str, seconds: float) -> str:
+    """Run the reader in a process of its own; return the last line that it printed, or why it ended."""
+    command = [source.python, "-u", str(EXTRACTION_FILE), str(source.reader.script), str(request), str(result)]
+    variables = {**os.environ, **source.reader.variables, "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+    log = Path(folder, "log")
+    with log.open("wb") as stream:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the interpreter that the user named
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                env={**variables, processes.WORKER_VARIABLE: (mark := Path(folder).name)},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise IncompleteRun(f"{source.python}: {error.strerror}") from None
+        try:
+            status = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return f"it takes more than {seconds:g} seconds"
+        finally:
+            # The group may have processes that the reader or the user's module started.
+            processes.kill_group(process.pid, mark)
+            process.wait()
+    if status < 0:
+        return f"the process of the reader ended with {signal.Signals(-status).name}"
+    lines = log.read_bytes()[-4000:].decode("utf-8", "replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")[:MAX_ERROR_LENGTH]

@@ -1,0 +1,126 @@
+"""Readers run in a process of their own: these tests use a script in place of a framework."""
+
+import sys
+import time
+
+import pytest
+
+from conformance import ConformanceError, IncompleteRun
+from conformance.adapters import registry
+from conformance.adapters.api import ModelReader
+from conformance.models import reading
+from conformance.models.reading import ModelSource, find_reader, read_model
+
+ADD = 'model.add(source, "global_max_pool", {}, shape=[1, 2, 5, 5], dtype="float32", source="Node")'
+
+
+def read(folder, body, *, inputs=None, python=sys.executable, seconds=60.0, packages=()):
+    """Return the model that a script with this body reads."""
+    script = folder / "script.py"
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    script.write_text(f"import os, sys, time\n\ndef read_model(source, model):\n{lines}", "utf-8")
+    reader = ModelReader(script, "numpy.loops", (".fake",), packages)
+    return read_model(ModelSource("m.fake", reader, python, inputs or {}), seconds)
+
+
+def test_a_reader_returns_layers_and_counts_the_others(tmp_path):
+    model = read(
+        tmp_path, f"{ADD}\nmodel.add_other('Relu')\nmodel.add_other('Relu')\nmodel.add_problem('r', 'X', 'no')"
+    )
+    assert [(one.name, one.operator, one.problem) for one in model.layers] == [
+        ("m.fake", "global_max_pool", ""), ("r", "", "no"),
+    ]  # fmt: skip
+    assert model.others == {"Relu": 2}
+
+
+def test_a_reader_gets_the_input_shapes(tmp_path):
+    model = read(tmp_path, "model.add_other(repr(model.inputs))", inputs={"x": (1, 3)})
+    assert list(model.others) == ["{'x': (1, 3)}"]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("raise model.error('it is broken')", "m.fake: it is broken"),
+        ("raise KeyError('x')", "m.fake: KeyError: 'x'"),
+        ("raise ValueError('two\\nlines')", "m.fake: ValueError: two lines"),
+        ("os.abort()", "ended with SIGABRT"),
+        ("os._exit(3)", "ended early"),
+        ("x = []\nx.append(x)\nimport json\nmodel.layers = x", "invalid data"),
+        ("def f(n): return f(n)\nf(1)", "nested too deeply"),
+        ("bytearray(1 << 60)", "more memory than the limit"),
+        ("model.layers = [{'name': 1}]", "invalid data"),
+        ("for _ in range(30000): " + ADD, "more than 20000 layers"),
+    ],
+)
+def test_a_broken_model_ends_in_one_line(tmp_path, body, message):
+    with pytest.raises(ConformanceError) as caught:
+        read(tmp_path, body)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_reader_that_hangs_is_killed(tmp_path):
+    start = time.monotonic()
+    with pytest.raises(ConformanceError, match="takes more than 1 seconds"):
+        read(tmp_path, "time.sleep(600)", seconds=1.0)
+    assert time.monotonic() - start < 60
+
+
+def test_processes_that_a_reader_started_are_killed(tmp_path):
+    mark = tmp_path / "alive"
+    child = f"import time; time.sleep(3); open({str(mark)!r}, 'w')"
+    read(tmp_path, f"import subprocess\nsubprocess.Popen([sys.executable, '-c', {child!r}], start_new_session=True)")
+    time.sleep(4)
+    assert not mark.exists()
+
+
+def test_what_a_model_prints_is_no_result(tmp_path):
+    assert len(read(tmp_path, f"print('{{}}')\n{ADD}").layers) == 1
+
+
+def test_a_missing_framework_is_named_with_the_option(tmp_path):
+    with pytest.raises(IncompleteRun, match=r"does not have nowhere \(--reader NAME=PYTHON\)"):
+        read(tmp_path, "import nowhere", packages=("nowhere",))
+
+
+def test_a_missing_interpreter_is_an_error(tmp_path):
+    with pytest.raises(IncompleteRun, match="No such file"):
+        read(tmp_path, ADD, python=str(tmp_path / "python"))
+
+
+def test_too_long_a_list_of_layers_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "MAX_RESULT_BYTES", 10)
+    with pytest.raises(ConformanceError, match="take more than 10 bytes"):
+        read(tmp_path, ADD)
+
+
+def test_the_reader_of_a_file_is_found_by_its_ending(tmp_path):
+    path = tmp_path / "m.onnx"
+    path.touch()
+    assert find_reader(str(path), None)[0] is registry.model_readers()["onnx"]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("m.onnx", "no such file"), ("m.unknown", "no such file"), ("x=y", "no such file")],
+)
+def test_a_missing_file_is_an_error(name, message):
+    with pytest.raises(ConformanceError, match=message):
+        find_reader(name, None)
+
+
+def test_a_file_of_another_kind_is_an_error(tmp_path):
+    path = tmp_path / "m.txt"
+    path.touch()
+    with pytest.raises(ConformanceError, match=r"no reader has the ending.*onnx \(\.onnx\)"):
+        find_reader(str(path), None)
+
+
+def test_a_misspelled_reader_gets_a_suggestion():
+    with pytest.raises(ConformanceError, match="did you mean 'onnx'"):
+        find_reader("m.onnx", "onx")
+
+
+def test_a_reader_may_have_its_own_interpreter():
+    assert find_reader("m.onnx", "onnx=/a/python")[1] == "/a/python"
