@@ -247,6 +247,17 @@ def default_backends(device: str = CPU) -> list[str]:
     return found or [BUILT_IN_BACKEND]
 
 
+@lru_cache
+def capture_text(name: str) -> str:
+    """Return the text with which a backend records the calls in a model, from the module `capture` of its adapter.
+
+    "" if the adapter has no such module. conformance.adapters.api.capture describes the text.
+    """
+    module = _module_of_backend(name)
+    found = importlib.util.find_spec(f"{module.__name__}.capture") if module else None
+    return str(importlib.import_module(found.name).CAPTURE) if found else ""
+
+
 def dialects() -> dict[str, Dialect]:
     """Return the layer signatures of each surface that has some, from the modules of adapters named `*layers`."""
     found: dict[str, Dialect] = {}
