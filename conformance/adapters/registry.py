@@ -248,6 +248,28 @@ def default_backends(device: str = CPU) -> list[str]:
     return found or [BUILT_IN_BACKEND]
 
 
+@lru_cache
+def capture_text(name: str) -> str:
+    """Return the text with which a backend records the calls in a model, from the module `capture` of its adapter.
+
+    "" if the adapter has no such module. conformance.adapters.api.model_reader.capture describes the text.
+    """
+    module = _module_of_backend(name)
+    found = importlib.util.find_spec(f"{module.__name__}.capture") if module else None
+    return str(importlib.import_module(found.name).CAPTURE) if found else ""
+
+
+@lru_cache
+def model_file_backends() -> dict[str, str]:
+    """Return the backend that runs the model files with a suffix, for each suffix: `SUFFIX` of its module `capture`."""
+    found = {}
+    for name in _adapter_modules():
+        if importlib.util.find_spec(f"{adapters.__name__}.{name}.capture"):
+            suffix = getattr(importlib.import_module(f"{adapters.__name__}.{name}.capture"), "SUFFIX", "")
+            found |= {suffix: name} if suffix else {}
+    return found
+
+
 def dialects() -> dict[str, Dialect]:
     """Return the layer signatures of each surface that has some, from the modules of adapters named `*layers`."""
     found: dict[str, Dialect] = {}

@@ -20,6 +20,7 @@ COMMAND_LOCATIONS = {
     "catalogue": "catalogue.catalogue",
     "check": "check.check",
     "compare": "compare.compare",
+    "compare-models": "compare_models.compare_models_command",
     "conventions": "conventions.conventions",
     "declare": "declare.declare",
     "diff": "diff.diff",

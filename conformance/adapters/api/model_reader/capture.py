@@ -1,0 +1,129 @@
+"""Source text that runs a model in a worker and records each call of a window operator in it.
+
+An adapter that can do this defines `CAPTURE` in its module `capture`: source text with these functions.
+
+build_model(factory, weights)       returns the model; weights: those of another model by name, {} without one
+model_weights(model)                returns the weights of the model by name, as NumPy arrays
+run_model(model, inputs, recorder)  runs the model on an array (n, c, *spatial), and returns its results as a list of
+                                    NumPy arrays
+
+`run_model` calls `recorder.add` for each window operator, with the operator, the parameters and the layouts of the
+reference.
+"""
+
+from __future__ import annotations
+
+RECORDER = '''\
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import sys
+
+
+class Recorder:
+    """Calls of window operators in one run of a model."""
+
+    def __init__(self):
+        self.calls = []
+        self.path = []
+        self.is_inside = False
+
+    def add(self, operator, parameters, inputs, result):
+        self.calls.append((operator, self.path[-1] if self.path else "", parameters, inputs, result))
+
+
+def load_factory(place, attribute):
+    """Import a factory from a file or a module. A file can import the modules next to it."""
+    if place.endswith(".py"):
+        folder = os.path.dirname(os.path.abspath(place))
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+        spec = importlib.util.spec_from_file_location("model_" + os.path.basename(place)[:-3], place)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    else:
+        sys.path.insert(0, os.getcwd())
+        module = importlib.import_module(place)
+    for name in attribute.split("."):
+        module = getattr(module, name)
+    return module
+
+
+def call_factory(factory, weights):
+    """Call a factory: with the weights of the other model if it has a positional parameter without a default."""
+    parameters = inspect.signature(factory).parameters.values()
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [one for one in parameters if one.default is one.empty and one.kind in positional]
+    return factory(weights) if needed else factory()
+
+
+def pairs(value, axes):
+    """One number, one number for each axis, or one pair for each axis, as pairs."""
+    if isinstance(value, int):
+        return [[value, value]] * axes
+    value = [[int(one), int(one)] if not hasattr(one, "__len__") else [int(end) for end in one] for one in value]
+    return value * axes if len(value) == 1 else value
+
+
+def numbers(value, axes):
+    """One number, or one for each axis, as a list."""
+    value = [value] * axes if isinstance(value, int) else [int(one) for one in value]
+    return value * axes if len(value) == 1 else value
+
+
+def named_pads(name, extents, windows, strides, dilations):
+    """Padding by name: SAME_LOWER adds the odd cell before an axis, SAME and SAME_UPPER after it."""
+    found = []
+    for extent, window, stride, dilation in zip(extents, windows, strides, dilations):
+        total = 0
+        if name.upper().startswith("SAME"):
+            total = max((-(-extent // stride) - 1) * stride + dilation * (window - 1) + 1 - extent, 0)
+        small, large = total // 2, total - total // 2
+        found.append([large, small] if name.upper() == "SAME_LOWER" else [small, large])
+    return found
+
+
+def largest_change(first, second):
+    """The largest absolute difference of two arrays, infinite if their shapes differ or one of them is not finite."""
+    if first.shape != second.shape:
+        return float("inf")
+    if first.dtype.kind not in "fiu" or not first.size:
+        return 0.0
+    change = np.abs(first.astype(np.float64) - second.astype(np.float64))
+    return float(change.max()) if np.isfinite(change).all() else 1e308
+
+
+def capture(place, attribute, weight_names, runs, arrays):
+    """Run a model on pairs of inputs, and return a JSON header and the arrays of each run."""
+    given = dict(zip(weight_names, arrays[len(arrays) - len(weight_names):]))
+    model = build_model(load_factory(place, attribute), given)
+    weights = model_weights(model)
+    found = []
+    header = {"weights": list(weights), "runs": []}
+    found.extend(np.ascontiguousarray(value) for value in weights.values())
+    for number in range(runs):
+        first, second = Recorder(), Recorder()
+        results = run_model(model, arrays[2 * number], first)
+        noisy = run_model(model, arrays[2 * number + 1], second)
+        calls = []
+        for call, other in zip(first.calls, second.calls):
+            operator, name, parameters, inputs, result = call
+            calls.append({
+                "operator": operator,
+                "name": name,
+                "parameters": parameters,
+                "inputs": list(inputs),
+                "noise": [largest_change(inputs["x"], other[3]["x"]), largest_change(result, other[4])],
+            })
+            found.extend(np.ascontiguousarray(value) for value in (*inputs.values(), result))
+        header["runs"].append({
+            "calls": calls,
+            "results": len(results),
+            "noise": [largest_change(one, other) for one, other in zip(results, noisy)],
+        })
+        found.extend(np.ascontiguousarray(value) for value in results)
+    return (np.frombuffer(json.dumps(header).encode(), np.uint8), *found)
+'''
+"""Shared by the capture text of all adapters. The worker has NumPy as `np`."""

@@ -1,0 +1,213 @@
+"""`conformance compare-models`: compare a model with its port, and name the first layer that differs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+import click
+import numpy as np
+
+from conformance import ConformanceError
+from conformance.cases.arrays import Array
+from conformance.cases.limits import MAX_ARRAY_ELEMENTS
+from conformance.cli.options import timeout_option
+from conformance.cli.parameter_types import SizesType
+from conformance.execution.job import Limits
+from conformance.execution.targets import run_targets
+from conformance.models.comparison.compare import FirstDifference, LayerComparison, Place, RunComparison, compare_models
+from conformance.models.comparison.drawn_inputs import KINDS, drawn_input
+from conformance.models.comparison.reasons import difference_text, smallest_difference
+from conformance.models.comparison.recording import record_model
+from conformance.models.comparison.source import ModelSource, parse_model_source
+
+DEFAULT_TIME_LIMIT = 300.0
+"""Seconds for all runs of one model."""
+MIN_RANK = 3
+"""Smallest number of axes of an input: batch, channels, and one spatial axis."""
+
+
+@click.command("compare-models")
+@click.argument("source")
+@click.argument("port")
+@click.option(
+    "--input",
+    "shape",
+    type=SizesType(),
+    metavar="N,C,N[,N…]",
+    help="Shape of the input, channels first. Needed unless --input-file is given.",
+)
+@click.option(
+    "--input-file",
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE.npy",
+    help="Use this array, channels first, as an additional input.",
+)
+@click.option(
+    "--values",
+    "kinds",
+    multiple=True,
+    type=click.Choice(KINDS),
+    help="Kind of drawn inputs. Repeatable. [default: all]",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the drawn inputs.")
+@click.option(
+    "--backend",
+    "backends",
+    multiple=True,
+    metavar="NAME=PYTHON",
+    help="Interpreter of a backend that is installed in another environment. Repeatable.",
+)
+@timeout_option(DEFAULT_TIME_LIMIT)
+def compare_models_command(  # noqa: PLR0917 - click passes the options by name
+    source: str,
+    port: str,
+    shape: int | tuple[int, ...] | None,
+    input_file: str | None,
+    kinds: tuple[str, ...],
+    seed: int,
+    backends: tuple[str, ...],
+    timeout: float,
+) -> None:
+    """Compare a model with its port, and name the first layer that differs.
+
+    SOURCE and PORT are BACKEND:FILE.py:FACTORY, BACKEND:MODULE:FACTORY or an ONNX file. FACTORY is a function that
+    returns the model; it is executed in a worker process. If the factory of the port has a parameter, it receives the
+    weights of the source as a dictionary of NumPy arrays. Inputs have their channels first; models of backends with
+    the channels last receive them so.
+
+    Each layer of the port is judged by the exact result of the source's layer for the input that the port's layer has
+    received, with the proved error bound.
+
+    Exit status: 0 the models agree; 1 they differ; 2 wrong usage, or a model cannot be run.
+
+    Example: conformance compare-models SOURCE PORT --input 1,3,32,32
+    """
+    first, second = parse_model_source(source), parse_model_source(port)
+    pythons = _interpreters(backends, (first, second))
+    inputs = dict(_inputs(shape, input_file, kinds, seed))
+    limits = Limits(case_seconds=timeout)
+    started = time.monotonic()
+    recorded = record_model(first, list(inputs.values()), python=pythons[first.backend], limits=limits)
+    other = record_model(
+        second, list(inputs.values()), python=pythons[second.backend], limits=limits, weights=recorded.weights
+    )
+    comparisons = compare_models(recorded, other, list(inputs))
+    for line in comparison_lines(comparisons):
+        click.echo(line)
+    click.echo(f"{time.monotonic() - started:.1f} s", err=True)
+    sys.exit(int(any(one.first for one in comparisons)))
+
+
+def _interpreters(texts: Sequence[str], sources: Sequence[ModelSource]) -> dict[str, str]:
+    found = {source.backend: sys.executable for source in sources}
+    for target in run_targets(texts, ()) if texts else ():
+        if target.name not in found:
+            raise ConformanceError(f"--backend {target.name}: neither model is one of {target.name}")
+        found[target.name] = target.python
+    return found
+
+
+def _inputs(
+    shape: int | tuple[int, ...] | None, input_file: str | None, kinds: Sequence[str], seed: int
+) -> Iterator[tuple[str, Array]]:
+    if input_file:
+        yield "file", _read_input(input_file)
+    if shape is None:
+        if not input_file:
+            raise ConformanceError("--input or --input-file is needed: the shape of the input, such as 1,3,32,32")
+        return
+    extents = (shape,) if isinstance(shape, int) else shape
+    if len(extents) < MIN_RANK or min(extents) < 1:
+        text = ",".join(map(str, extents))
+        raise ConformanceError(f"--input {text}: a batch, channels and 1 or more spatial extents, each at least 1")
+    if int(np.prod([float(one) for one in extents])) > MAX_ARRAY_ELEMENTS:
+        raise ConformanceError(f"--input: more than {MAX_ARRAY_ELEMENTS:,} elements")
+    for kind in kinds or KINDS:
+        yield kind, drawn_input(kind, extents, seed)
+
+
+def _read_input(path: str) -> Array:
+    try:
+        array: Array = np.load(path, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise ConformanceError(f"--input-file {path}: {error}") from None
+    if not isinstance(array, np.ndarray) or array.ndim < MIN_RANK or array.dtype.kind not in "fiu":
+        raise ConformanceError(f"--input-file {path}: not an array of numbers (n, c, *spatial)")
+    return array
+
+
+def comparison_lines(comparisons: Sequence[RunComparison]) -> Iterator[str]:
+    """Yield the lines of the report: one for each layer, then the first difference of each input."""
+    first = next((one for one in comparisons if one.first), comparisons[0])
+    yield from _layer_table(first)
+    for name, layers in (("source", first.aligned.only_in_source), ("port", first.aligned.only_in_port)):
+        if layers:
+            yield f"only in the {name}, compared with the next layer: " + ", ".join(layer.name for layer in layers)
+    yield ""
+    for one in comparisons:
+        if one.first is None:
+            yield f"{one.kind}: {len(one.layers)} layers and the results agree"
+        else:
+            yield f"{one.kind}: {_difference_line(one.first)}"
+    if first.first:
+        yield from ("", *_details(first.first))
+
+
+def _layer_table(run: RunComparison) -> Iterator[str]:
+    rows = [("source", "port", "operator", "output", "verdict", "error / bound")]
+    for layer in run.layers:
+        used = layer.verdict.budget_used
+        rows.append(
+            (
+                layer.source.name,
+                layer.port.name,
+                layer.source.call.operator,
+                "x".join(map(str, layer.port.call.result.shape)),
+                _layer_verdict(layer),
+                "" if used is None else f"{used:.2g}",
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _layer_verdict(layer: LayerComparison) -> str:
+    if not layer.agrees:
+        return "differs"
+    if layer.agrees_later:
+        return "same, other shape"
+    return "same" if layer.input_agrees else "same, other input"
+
+
+def _difference_line(found: FirstDifference) -> str:
+    if found.place is Place.LAYER and found.layer:
+        return f"layer {found.layer.source.name} differs (port: {found.layer.port.name})"
+    place = f"before layer {found.layer.source.name}" if found.layer else "in the results"
+    size = f"difference {found.difference:.3g}, limit {found.limit:.3g}"
+    return f"the models differ {place}, after {found.after} ({size})"
+
+
+def _details(found: FirstDifference) -> Iterator[str]:
+    if found.layer is None or found.place is Place.BETWEEN:
+        yield "The operators between these layers differ. Compare their parameters and weights, such as epsilon."
+        yield from found.reasons
+        return
+    layer = found.layer
+    yield f"Layer {layer.source.name}: {layer.verdict.message or _worst_text(layer)}"
+    yield from (f"  {reason}" for reason in found.reasons)
+    if not found.reasons:
+        yield "  The recorded parameters and weights are the same, so the frameworks compute different results."
+    smallest = smallest_difference(layer.source, layer.port)
+    if smallest:
+        yield "Smallest input that shows the difference:"
+        yield from (f"  {line}" for line in difference_text(smallest))
+
+
+def _worst_text(layer: LayerComparison) -> str:
+    worst = layer.verdict.worst
+    if worst is None:
+        return layer.verdict.kind.value if layer.verdict.kind else "differs"
+    return f"element {list(worst.index)} is {worst.got!r}, not {worst.expected!r}"

@@ -1,0 +1,1 @@
+"""Compare a model with its port, layer by layer."""

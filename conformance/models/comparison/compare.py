@@ -1,0 +1,213 @@
+"""Compare a model with its port, layer by layer.
+
+Each layer of the port is judged by the exact result of the source's layer for the input that the port's layer has
+received. Its error bound is proved, so no tolerance is chosen, and an error of an earlier layer has no influence.
+
+Between layers run operators that the reference does not know. There, the input of a layer is compared with that of the
+source's layer. The limit is measured: NOISE_FACTOR times the change of this input when the input of the source model
+changes by one rounding error, plus the rounding of the largest number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import numpy as np
+
+from conformance.cases.arrays import Array
+from conformance.judging.expected import Target
+from conformance.judging.verdict import OutcomeVerdict, ProgramOutcome, judge_outcome
+from conformance.models.comparison.layers import AlignedLayers, ModelLayer, align_layers, find_layers
+from conformance.models.comparison.reasons import layer_reasons
+from conformance.models.comparison.recording import RecordedModel, RecordedRun
+from reports.results.vocabulary import DifferenceKind, Outcome, Verdict
+
+NOISE_FACTOR = 64
+"""Factor of the measured effect of rounding. Two frameworks add in different orders."""
+MAX_CHANNELS = 4
+"""Output channels of a layer that the reference computes first: the first, the last, and two drawn ones."""
+
+
+class Place(Enum):
+    """Where two models differ."""
+
+    BETWEEN = "between layers"
+    LAYER = "layer"
+    RESULT = "result of the model"
+
+
+@dataclass(frozen=True)
+class LayerComparison:
+    """A layer of the source and its counterpart, for one input of the models.
+
+    verdict: on the result of the port's layer, by the exact result of the source's layer for the same input.
+    input_difference: the largest difference of the inputs of the two layers, and input_limit its limit.
+    agrees_later: whether the results have different shapes and what the next layer reads agrees, as with a crop after
+    the layer.
+    """
+
+    source: ModelLayer
+    port: ModelLayer
+    verdict: OutcomeVerdict
+    input_difference: float
+    input_limit: float
+    agrees_later: bool = False
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the port's layer computes what the source's layer computes."""
+        return self.verdict.verdict == Verdict.AGREE or self.agrees_later
+
+    @property
+    def input_agrees(self) -> bool:
+        """Whether the inputs differ no more than rounding explains."""
+        return self.input_difference <= self.input_limit
+
+
+@dataclass(frozen=True)
+class FirstDifference:
+    """The first place at which two models differ.
+
+    layer: the comparison of the layer that differs, or of the layer whose input differs; None for the results.
+    after: the layer before it. reasons: what differs in the parameters or weights of the layer.
+    """
+
+    place: Place
+    layer: LayerComparison | None = None
+    after: str = ""
+    reasons: Sequence[str] = ()
+    difference: float = 0.0
+    limit: float = 0.0
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """The comparison of two models for one input. kind: the name of the input."""
+
+    kind: str
+    layers: Sequence[LayerComparison]
+    aligned: AlignedLayers
+    first: FirstDifference | None
+
+
+def compare_models(source: RecordedModel, port: RecordedModel, kinds: Sequence[str]) -> list[RunComparison]:
+    """Compare the runs of two models; kinds: the name of each input."""
+    return [_compare_runs(kind, *runs) for kind, *runs in zip(kinds, source.runs, port.runs, strict=True)]
+
+
+def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun) -> RunComparison:
+    aligned = align_layers(find_layers(source.calls), find_layers(port.calls))
+    layers = [_compare_layers(one, other) for one, other in aligned.pairs]
+    # What the next layer reads, or the results of the model, for each layer.
+    later = [layer.input_agrees for layer in layers[1:]] + [not any(_result_differences(source, port))]
+    layers = [
+        replace(layer, agrees_later=agrees and layer.verdict.kind == DifferenceKind.SHAPE)
+        for layer, agrees in zip(layers, later, strict=False)
+    ]
+    return RunComparison(kind, layers, aligned, next(_differences(layers, source, port), None))
+
+
+def _differences(
+    layers: Sequence[LayerComparison], source: RecordedRun, port: RecordedRun
+) -> Iterator[FirstDifference]:
+    """Yield the differences in the order of the layers. After the first one, other inputs differ as a consequence."""
+    after = "the input"
+    for layer in layers:
+        if not layer.input_agrees:
+            yield FirstDifference(
+                Place.BETWEEN, layer, after, difference=layer.input_difference, limit=layer.input_limit
+            )
+        if not layer.agrees:
+            yield FirstDifference(Place.LAYER, layer, after, layer_reasons(layer.source, layer.port))
+        after = layer.source.name
+    if len(source.results) != len(port.results):
+        yield FirstDifference(Place.RESULT, None, after, (f"{len(source.results)} and {len(port.results)} results",))
+    for difference, limit in _result_differences(source, port):
+        yield FirstDifference(Place.RESULT, None, after, difference=difference, limit=limit)
+
+
+def _result_differences(source: RecordedRun, port: RecordedRun) -> Iterator[tuple[float, float]]:
+    """Yield the difference and its limit for each result of the models that differs."""
+    for one, other, noise in zip(source.results, port.results, source.noise, strict=False):
+        difference, limit = array_difference(one, _in_layout_of(one, other)), noise_limit(one, noise)
+        if difference > limit:
+            yield difference, limit
+
+
+def _compare_layers(source: ModelLayer, port: ModelLayer) -> LayerComparison:
+    difference = array_difference(source.x, port.x)
+    return LayerComparison(
+        source, port, judge_layer(source, port), difference, noise_limit(source.x, source.input_noise)
+    )
+
+
+def judge_layer(source: ModelLayer, port: ModelLayer) -> OutcomeVerdict:
+    """Judge the result of the port's layer by the exact result of the source's layer for the same input.
+
+    First some output channels are computed, and all only if these agree and the weights of the layers differ.
+    """
+    source, found = source.with_bias_of(port), port.call.result
+    try:
+        shape = found.shape[1] if found.ndim > 1 else 0
+        chosen = _chosen_channels(shape)
+        verdict = _judge(source, port.x, found, chosen)
+        if verdict.verdict == Verdict.AGREE and chosen is not None and not _has_same_weights(source, port):
+            return _judge(source, port.x, found, None)
+        return verdict
+    except (ValueError, TypeError, IndexError) as error:
+        return OutcomeVerdict(Verdict.DIFFER, message=f"the layer of the source does not accept this input: {error}")
+
+
+def _judge(source: ModelLayer, x: Array, found: Array, channels: Sequence[int] | None) -> OutcomeVerdict:
+    if channels is not None and _output_channels(source, x) != found.shape[1]:
+        channels = None
+    exact = source.expected(x, channels)
+    result = found if channels is None else found[:, list(channels)]
+    return judge_outcome(ProgramOutcome(Outcome.RETURNED, (result,)), Target(exact, exact.bound()))
+
+
+def _output_channels(source: ModelLayer, x: Array) -> int:
+    return int(source.call.result.shape[1] if "kernel" in source.call.inputs else x.shape[1])
+
+
+def _chosen_channels(count: int) -> Sequence[int] | None:
+    if count <= MAX_CHANNELS:
+        return None
+    # The same channels in each run.
+    drawn = np.random.default_rng(count).choice(count, MAX_CHANNELS - 2, replace=False)
+    return sorted({0, count - 1, *map(int, drawn)})
+
+
+def _has_same_weights(source: ModelLayer, port: ModelLayer) -> bool:
+    names = {*source.call.inputs, *port.call.inputs} - {"x", "bias"}
+    return all(
+        name in source.call.inputs
+        and name in port.call.inputs
+        and np.array_equal(source.call.inputs[name], port.call.inputs[name])
+        for name in names
+    )
+
+
+def array_difference(one: Array, other: Array) -> float:
+    """Return the largest absolute difference, infinite if the shapes or the positions of NaN and infinities differ."""
+    if one.shape != other.shape:
+        return float("inf")
+    with np.errstate(invalid="ignore"):
+        same = (one == other) | (np.isnan(one) & np.isnan(other))
+        change = np.where(same, 0.0, np.abs(one.astype(np.float64) - other.astype(np.float64)))
+    return float(np.where(np.isnan(change), np.inf, change).max(initial=0.0))
+
+
+def noise_limit(values: Array, noise: float) -> float:
+    """Return the largest difference that rounding explains."""
+    finite = np.abs(values[np.isfinite(values)].astype(np.float64)) if values.size else np.zeros(0)
+    epsilon = float(np.finfo(values.dtype).eps) if values.dtype.kind == "f" else 0.0
+    return NOISE_FACTOR * (noise + epsilon * float(finite.max(initial=0.0)))
+
+
+def _in_layout_of(one: Array, other: Array) -> Array:
+    """Return a result with its channels moved to the second axis if that gives the shape of the other model's."""
+    moved = np.moveaxis(other, -1, 1) if other.ndim > 2 else other  # noqa: PLR2004 - batch, channels, space
+    return moved if one.shape != other.shape and one.shape == moved.shape else other

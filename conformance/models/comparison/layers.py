@@ -1,0 +1,163 @@
+"""The layers of a recorded run, and which layers of two models belong together.
+
+A layer is a call of a window operator with the explicit padding before it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from conformance.cases.arrays import Array
+from conformance.cases.operators import OPERATORS, Arithmetic, Geometry
+from conformance.judging.expected import compute_reference
+from conformance.models.comparison.recording import RecordedCall
+from reference import Exact
+
+PAD = "pad"
+
+
+@dataclass(frozen=True)
+class ModelLayer:
+    """A call of a window operator; pad: the call of `pad` whose result it reads, or None."""
+
+    call: RecordedCall
+    pad: RecordedCall | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the layer in the model, or the operator if it has none."""
+        return self.call.name or self.call.operator
+
+    @property
+    def x(self) -> Array:
+        """The input, before its padding."""
+        return (self.pad or self.call).x
+
+    @property
+    def input_noise(self) -> float:
+        """The measured effect of rounding on the input."""
+        return (self.pad or self.call).input_noise
+
+    @property
+    def family(self) -> str:
+        """What the operator computes: layers of two models can only correspond if it is the same."""
+        known = OPERATORS[self.call.operator]
+        if known.geometry is Geometry.TRANSPOSED:
+            return known.name
+        if known.arithmetic is Arithmetic.SELECTION:
+            # global_max_pool, adaptive_max_pool and max_pool are all maxima.
+            return known.name.rpartition("_pool")[0].rpartition("_")[2]
+        return known.arithmetic.name
+
+    def with_bias_of(self, other: ModelLayer) -> ModelLayer:
+        """Return this layer for the comparison with a layer that adds its bias after the call, or only there.
+
+        A bias that differs then shows in the input of the next layer.
+        """
+        own, theirs = (one.call.inputs.get("bias") for one in (self, other))
+        if (own is None) == (theirs is None):
+            return self
+        inputs = {name: value for name, value in self.call.inputs.items() if name != "bias"}
+        inputs |= {} if theirs is None else {"bias": theirs}
+        return replace(self, call=replace(self.call, inputs=inputs))
+
+    def expected(self, x: Array, channels: Sequence[int] | None = None) -> Exact:
+        """Return the exact result of this layer for another input.
+
+        channels: the output channels to compute, None for all. Raises ValueError if the layer rejects the input.
+        """
+        if self.pad:
+            x = compute_reference(PAD, {"x": x}, self.pad.parameters).value
+        weights = {name: value for name, value in self.call.inputs.items() if name != "x"}
+        parameters = dict(self.call.parameters)
+        if channels is not None:
+            x, weights, parameters = select_channels(x, weights, parameters, channels, self.call.operator)
+        return compute_reference(self.call.operator, {"x": x, **weights}, parameters)
+
+
+def select_channels(
+    x: Array, weights: Mapping[str, Array], parameters: Mapping[str, Any], channels: Sequence[int], operator: str
+) -> tuple[Array, dict[str, Array], dict[str, Any]]:
+    """Return the inputs of an operator that compute some of its output channels.
+
+    Only channels of one group can be computed together, so each channel becomes a group of its own.
+    """
+    kernel = weights.get("kernel")
+    if kernel is None:
+        return x[:, channels], {}, dict(parameters)
+    groups = parameters.get("groups", 1)
+    transposed = OPERATORS[operator].geometry is Geometry.TRANSPOSED
+    per_group = kernel.shape[1] if transposed else kernel.shape[0] // groups
+    inputs_per_group = x.shape[1] // groups
+    if transposed:
+        chosen = np.concatenate(
+            [_rows_of_group(kernel, one // per_group, inputs_per_group)[:, one % per_group, None] for one in channels]
+        )
+    else:
+        chosen = kernel[list(channels)]
+    columns = x.swapaxes(0, 1)
+    inputs = np.concatenate([_rows_of_group(columns, one // per_group, inputs_per_group) for one in channels])
+    inputs = inputs.swapaxes(0, 1)
+    found = {"kernel": chosen} | ({"bias": weights["bias"][list(channels)]} if "bias" in weights else {})
+    return inputs, found, {**parameters, "groups": len(channels)}
+
+
+def _rows_of_group(array: Array, group: int, count: int) -> Array:
+    return array[group * count : (group + 1) * count]
+
+
+def find_layers(calls: Sequence[RecordedCall]) -> list[ModelLayer]:
+    """Return the layers of a run. A pad whose result no window operator reads is part of no layer."""
+    layers = []
+    before: RecordedCall | None = None
+    for call in calls:
+        if call.operator == PAD:
+            before = call
+            continue
+        reads = before is not None and before.result.shape == call.x.shape and np.array_equal(before.result, call.x)
+        layers.append(ModelLayer(call, before if reads else None))
+        before = None
+    return layers
+
+
+@dataclass(frozen=True)
+class AlignedLayers:
+    """Layers of two models that belong together, in order, and those without a counterpart."""
+
+    pairs: Sequence[tuple[ModelLayer, ModelLayer]]
+    only_in_source: Sequence[ModelLayer]
+    only_in_port: Sequence[ModelLayer]
+
+
+def align_layers(source: Sequence[ModelLayer], port: Sequence[ModelLayer]) -> AlignedLayers:
+    """Pair layers by what they compute and the shape of their results, and the rest by what they compute."""
+    pairs = list(_matching_pairs(source, port))
+    in_source, in_port = ({pair[side] for pair in pairs} for side in (0, 1))
+    return AlignedLayers(
+        [(source[first], port[second]) for first, second in pairs],
+        [layer for index, layer in enumerate(source) if index not in in_source],
+        [layer for index, layer in enumerate(port) if index not in in_port],
+    )
+
+
+def _matching_pairs(source: Sequence[ModelLayer], port: Sequence[ModelLayer]) -> Iterator[tuple[int, int]]:
+    """Yield the positions of layers that belong together, in order."""
+    families = ([layer.family for layer in source], [layer.family for layer in port])
+    if families[0] == families[1]:
+        yield from zip(range(len(source)), range(len(port)), strict=True)
+        return
+    keys = [[(one.family, one.call.result.shape[1:]) for one in layers] for layers in (source, port)]
+    matcher: difflib.SequenceMatcher[Any] = difflib.SequenceMatcher(None, keys[0], keys[1], autojunk=False)
+    start, other = 0, 0
+    for block in matcher.get_matching_blocks():
+        before = families[0][start : block.a], families[1][other : block.b]
+        gap = difflib.SequenceMatcher(None, *before, autojunk=False)
+        for inner in gap.get_matching_blocks():
+            yield from ((start + inner.a + step, other + inner.b + step) for step in range(inner.size))
+        yield from ((block.a + step, block.b + step) for step in range(block.size))
+        start, other = block.a + block.size, block.b + block.size

@@ -1,0 +1,147 @@
+"""Run a model in a worker and read the calls of window operators that it recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from conformance import ConformanceError
+from conformance.adapters import registry
+from conformance.adapters.api import Program
+from conformance.adapters.api.model_reader.capture import RECORDER
+from conformance.cases.arrays import Array
+from conformance.cases.operators import OPERATORS
+from conformance.execution.job import Job, Limits, WorkerFailed
+from conformance.execution.targets import RunTarget
+from conformance.execution.worker_process import Worker
+from conformance.models.comparison.source import ModelSource
+from reports.results.vocabulary import How, Outcome
+
+MAX_CALLS = 5000
+"""Maximum number of recorded calls in one run of a model."""
+
+
+@dataclass(frozen=True)
+class RecordedCall:
+    """One call of a window operator.
+
+    parameters, inputs, result: in the form and layout of the reference.
+    input_noise, result_noise: the largest change of the input and of the result when the input of the model changes by
+    one rounding error.
+    """
+
+    operator: str
+    name: str
+    parameters: Mapping[str, Any]
+    inputs: Mapping[str, Array]
+    result: Array
+    input_noise: float = 0.0
+    result_noise: float = 0.0
+
+    @property
+    def x(self) -> Array:
+        """The input, (n, c, *spatial)."""
+        return self.inputs["x"]
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """One run of a model: its calls in order, its results, and the noise of each result."""
+
+    calls: Sequence[RecordedCall]
+    results: Sequence[Array]
+    noise: Sequence[float]
+
+
+@dataclass(frozen=True)
+class RecordedModel:
+    """The runs of a model, one for each input, and its weights by name."""
+
+    source: ModelSource
+    runs: Sequence[RecordedRun]
+    weights: Mapping[str, Array] = field(default_factory=dict)
+
+
+def record_model(
+    source: ModelSource,
+    inputs: Sequence[Array],
+    *,
+    python: str,
+    limits: Limits,
+    weights: Mapping[str, Array] | None = None,
+) -> RecordedModel:
+    """Run a model in a worker on each input.
+
+    python: the interpreter of the worker. weights: the weights of the other model, which the factory receives if it has
+    a parameter. Raises ConformanceError with the message of the framework if the model cannot be run.
+    """
+    weights = weights or {}
+    arrays = [array for one in inputs for array in (one, nudged(one))]
+    target = RunTarget(source.backend, python)
+    program = Program(source.backend, How.NATIVE, program_text(source, list(weights), len(inputs)))
+    worker = Worker(target.backend, python, limits, retry=False)
+    try:
+        (outcome,) = worker.outcomes([Job(program, [*arrays, *weights.values()])])
+    except WorkerFailed as error:
+        raise ConformanceError(f"{source}: {target.with_install_hint(str(error))}") from None
+    finally:
+        worker.stop()
+    if outcome.kind != Outcome.RETURNED or not outcome.arrays:
+        raise ConformanceError(f"{source}: {outcome.message or outcome.kind.value}")
+    try:
+        return _read_model(source, outcome.arrays, len(inputs))
+    except (ValueError, LookupError, TypeError, StopIteration) as error:
+        raise ConformanceError(f"{source}: the worker returned an invalid record ({error!r})") from None
+
+
+def program_text(source: ModelSource, weight_names: Sequence[str], runs: int) -> str:
+    """Return the program that records a model: arguments are pairs of inputs, and then the weights."""
+    place = str(Path(source.place).resolve()) if Path(source.place).is_file() else source.place
+    call = f"capture({place!r}, {source.attribute!r}, {list(weight_names)!r}, {runs}, arrays)"
+    return f"{RECORDER}\n\n{registry.capture_text(source.backend)}\n\ndef run(*arrays):\n    return {call}\n"
+
+
+def nudged(array: Array) -> Array:
+    """Return the array with each number changed by at most one unit in the last place, in alternating directions."""
+    if array.dtype.kind != "f":
+        return array
+    up = np.arange(array.size).reshape(array.shape) % 2 == 0
+    toward = np.where(up, np.inf, -np.inf).astype(array.dtype)
+    nudged_array: Array = np.nextafter(array, toward)
+    return nudged_array
+
+
+def _read_model(source: ModelSource, arrays: Sequence[Array], runs: int) -> RecordedModel:
+    """Return the record of a model. Raises ValueError, LookupError, TypeError or StopIteration if it is invalid."""
+    header = json.loads(arrays[0].tobytes())
+    rest = iter(arrays[1:])
+    weights = {str(name): next(rest) for name in header["weights"]}
+    if len(header["runs"]) != runs:
+        raise ValueError(f"{len(header['runs'])} runs instead of {runs}")
+    return RecordedModel(source, [_read_run(run, rest) for run in header["runs"]], weights)
+
+
+def _read_run(header: Mapping[str, Any], rest: Iterator[Array]) -> RecordedRun:
+    if len(header["calls"]) > MAX_CALLS:
+        raise ConformanceError(f"{len(header['calls']):,} calls of window operators, the limit is {MAX_CALLS:,}")
+    calls = [_read_call(call, rest) for call in header["calls"]]
+    results = [next(rest) for _ in range(header["results"])]
+    return RecordedRun(calls, results, [float(one) for one in header["noise"]])
+
+
+def _read_call(header: Mapping[str, Any], rest: Iterator[Array]) -> RecordedCall:
+    operator = OPERATORS[header["operator"]]
+    inputs = {name: next(rest) for name in header["inputs"]}
+    known = {one.name for one in operator.parameters}
+    parameters = {name: _as_tuple(value) for name, value in header["parameters"].items() if name in known}
+    input_noise, result_noise = map(float, header["noise"])
+    return RecordedCall(operator.name, str(header["name"]), parameters, inputs, next(rest), input_noise, result_noise)
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value

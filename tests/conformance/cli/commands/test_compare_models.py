@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from conformance.adapters import registry
+from tests.conformance.models.comparison.test_recording import CAPTURE, POOL
+
+WRONG = "lambda x: x.reshape(1, 2, 2, 2).min(-1)"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "capture_text", lambda _name: CAPTURE)
+    for name, text in (("net", POOL), ("wrong", WRONG)):
+        (tmp_path / f"{name}.py").write_text(f"def make():\n    return {text}\n", "utf-8")
+    return tmp_path
+
+
+@pytest.mark.usefixtures("files")
+def test_models_that_agree(conformance):
+    status, out, _ = conformance("compare-models", "numpy:net.py:make", "numpy:net.py:make", "--input", "1,2,4")
+    assert status == 0
+    assert out.splitlines()[1].split()[:5] == ["first", "first", "max_pool", "1x2x2", "same"]
+    for kind in ("integers", "normal", "negative", "large"):
+        assert f"{kind}: 1 layers and the results agree" in out
+
+
+@pytest.mark.usefixtures("files")
+def test_the_first_layer_that_differs_is_named(conformance):
+    status, out, _ = conformance("compare-models", "numpy:net.py:make", "numpy:wrong.py:make", "--input", "1,2,4")
+    assert status == 1
+    assert "normal: layer first differs (port: first)" in out
+    assert "The recorded parameters and weights are the same, so the frameworks compute different results." in out
+
+
+def test_an_array_can_be_the_input(conformance, files):
+    np.save(files / "x.npy", np.zeros((1, 2, 4), np.float32))
+    models = ("numpy:net.py:make", "numpy:wrong.py:make")
+    status, out, _ = conformance("compare-models", *models, "--input-file", files / "x.npy")
+    assert (status, out.splitlines()[-1]) == (0, "file: 1 layers and the results agree")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "--input or --input-file is needed"),
+        (("--input", "1,2"), "--input 1,2: a batch, channels and 1 or more spatial extents"),
+        (("--input", "1,0,4"), "each at least 1"),
+        (("--input", "1,10000,10000"), "more than 20,000,000 elements"),
+        (("--input", "1,2,4", "--backend", "torch=python"), "--backend torch: neither model is one of torch"),
+        (("--input-file", "text.npy"), "--input-file text.npy: "),
+    ],
+)
+def test_wrong_usage_is_one_line(conformance, files, options, message):
+    (files / "text.npy").write_text("no array", "utf-8")
+    status, _, err = conformance("compare-models", "numpy:net.py:make", "numpy:net.py:make", *options)
+    assert status == 2
+    assert message in err[-1]

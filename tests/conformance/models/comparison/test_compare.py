@@ -1,0 +1,119 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conformance.models.comparison.compare import Place, array_difference, compare_models, noise_limit
+from conformance.models.comparison.reasons import smallest_difference
+from tests.support.recorded_models import MISTAKES, record_network
+
+
+def compare(port):
+    (found,) = compare_models(record_network(), port, ["negative"])
+    return found
+
+
+def test_a_correct_port_agrees():
+    found = compare(record_network())
+    assert found.first is None
+    assert [layer.source.name for layer in found.layers] == ["conv1", "pool", "conv2", "grouped", "up", "avg"]
+    assert all(layer.agrees and layer.input_agrees for layer in found.layers)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_layer_with_a_mistake_is_named_with_its_reason(mistake):
+    layer, reason = MISTAKES[mistake]
+    found = compare(record_network(mistake)).first
+    assert found.layer.source.name == layer
+    assert found.place is (Place.LAYER if reason else Place.BETWEEN)
+    assert any(reason in one for one in found.reasons) or not reason
+    assert not reason or len(found.reasons) <= 2
+
+
+@pytest.mark.parametrize("mistake", [name for name, (_, reason) in MISTAKES.items() if reason])
+def test_later_layers_are_judged_on_their_own_input(mistake):
+    found = compare(record_network(mistake))
+    assert [one.source.name for one in found.layers if not one.agrees] == [MISTAKES[mistake][0]]
+
+
+def test_a_wrong_result_of_the_same_call_is_found():
+    model = record_network()
+    (run,) = model.runs
+    result = run.calls[2].result.copy()
+    result[1, 5, 2, 2] += 1
+    calls = [*run.calls[:2], replace(run.calls[2], result=result), *run.calls[3:]]
+    found = compare(replace(model, runs=[replace(run, calls=calls)]))
+    assert [layer.source.name for layer in found.layers if not layer.agrees] in ([], ["conv2"])
+    # The next layer reads the right value, so only this layer can differ.
+    assert found.first is None or found.first.layer.source.name == "conv2"
+
+
+def test_a_wrong_result_of_the_model_is_found():
+    model = record_network()
+    (run,) = model.runs
+    found = compare(replace(model, runs=[replace(run, results=[run.results[0] + np.float32(0.5)])]))
+    assert found.first.place is Place.RESULT
+    assert found.first.difference == pytest.approx(0.5, rel=1e-3)
+
+
+def test_rounding_of_the_results_is_no_difference():
+    model = record_network()
+    (run,) = model.runs
+    result = np.nextafter(run.results[0], np.float32(np.inf))
+    assert compare(replace(model, runs=[replace(run, results=[result])])).first is None
+
+
+def test_the_bias_may_be_added_after_the_call():
+    model = record_network()
+    (run,) = model.runs
+    first = run.calls[0]
+    inputs = {name: value for name, value in first.inputs.items() if name != "bias"}
+    result = first.result - first.inputs["bias"].reshape(-1, 1, 1)
+    calls = [replace(first, inputs=inputs, result=result), *run.calls[1:]]
+    found = compare(replace(model, runs=[replace(run, calls=calls)]))
+    assert found.layers[0].verdict.budget_used < 1
+
+
+@pytest.mark.parametrize("is_cropped", [True, False])
+def test_a_layer_with_another_shape_agrees_if_the_next_layer_reads_the_same(is_cropped):
+    model = record_network()
+    (run,) = model.runs
+    up, avg = run.calls[4:]
+    parameters = {**up.parameters, "padding": ((0, 0), (0, 0)), "output_padding": (0, 0)}
+    whole = np.pad(up.result, ((0, 0), (0, 0), (1, 0), (1, 0)))
+    avg = avg if is_cropped else replace(avg, inputs={"x": avg.x + 1})
+    calls = [*run.calls[:4], replace(up, parameters=parameters, result=whole), avg]
+    found = compare(replace(model, runs=[replace(run, calls=calls)]))
+    assert found.layers[4].agrees_later is is_cropped
+    assert found.layers[4].agrees is is_cropped
+    assert (found.first is None) is is_cropped
+
+
+def test_differences_of_arrays():
+    nan = np.array([np.nan, 1.0], np.float32)
+    assert array_difference(nan, nan) == 0
+    assert array_difference(nan, np.array([0.0, 1.0], np.float32)) == np.inf
+    assert array_difference(np.zeros(2), np.zeros(3)) == np.inf
+    assert array_difference(np.array([np.inf]), np.array([np.inf])) == 0
+    assert array_difference(np.zeros((0, 2)), np.zeros((0, 2))) == 0
+
+
+def test_whole_numbers_have_no_rounding():
+    assert noise_limit(np.array([5, 6]), 0.0) == 0
+    assert noise_limit(np.array([1.0], np.float32), 0.0) == pytest.approx(64 * 2**-23)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "shape"),
+    [("stride default", (1, 1, 1, 2)), ("zero padding", (1, 1, 1, 1)), ("count_include_pad", (1, 1, 1, 1))],
+)
+def test_the_smallest_input_shows_the_mistake(mistake, shape):
+    first = compare(record_network(mistake)).first
+    found = smallest_difference(first.layer.source, first.layer.port)
+    assert found.x.shape == shape
+    assert found.source.shape != found.port.shape or not np.array_equal(found.source, found.port)
+
+
+def test_layers_that_agree_have_no_smallest_difference():
+    layer = compare(record_network()).layers[1]
+    assert smallest_difference(layer.source, layer.port) is None

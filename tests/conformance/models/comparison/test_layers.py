@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+
+from conformance.judging.expected import compute_reference
+from conformance.models.comparison.layers import ModelLayer, align_layers, find_layers, select_channels
+from conformance.models.comparison.recording import RecordedCall
+
+X = np.arange(4 * 25, dtype=np.float32).reshape(1, 4, 5, 5)
+
+
+def call(operator, x=X, name="", **given):
+    weights = {key: given.pop(key) for key in ("kernel", "bias") if key in given}
+    value = compute_reference(operator, {"x": x, **weights}, given).value
+    return RecordedCall(operator, name, given, {"x": x, **weights}, value)
+
+
+def test_a_pad_belongs_to_the_layer_that_reads_its_result():
+    pad = call("pad", pads=((1, 1), (1, 1)), mode="constant", value=0.0)
+    pool = call("max_pool", pad.result, window=(2, 2))
+    (layer,) = find_layers([pad, pool])
+    assert layer.pad is pad
+    assert layer.x is pad.x
+    assert np.array_equal(layer.expected(X).value, pool.result)
+
+
+def test_a_pad_whose_result_is_not_read_belongs_to_no_layer():
+    pad = call("pad", pads=((1, 1), (1, 1)), mode="constant", value=0.0)
+    (layer,) = find_layers([pad, call("max_pool", window=(2, 2))])
+    assert layer.pad is None
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("operator", ["conv", "conv_transpose"])
+def test_some_output_channels_are_computed_as_with_all(operator, groups):
+    rng = np.random.default_rng(groups)
+    shape = (8, 4 // groups, 3, 3) if operator == "conv" else (4, 8 // groups, 3, 3)
+    kernel, bias = rng.integers(-3, 4, shape).astype(np.float32), np.arange(8, dtype=np.float32)
+    whole = call(operator, kernel=kernel, bias=bias, groups=groups)
+    layer = ModelLayer(whole)
+    for channels in ([0], [7], [0, 3, 7]):
+        assert np.array_equal(layer.expected(X, channels).value, whole.result[:, channels])
+
+
+def test_channels_of_pooling_are_those_of_the_input():
+    x, weights, parameters = select_channels(X, {}, {"window": (2, 2)}, [1, 3], "max_pool")
+    assert np.array_equal(x, X[:, [1, 3]])
+    assert (weights, parameters) == ({}, {"window": (2, 2)})
+
+
+def test_a_layer_without_counterpart_is_left_out():
+    layers = find_layers([call("max_pool", window=(2, 2)), call("avg_pool", window=(2, 2))])
+    others = find_layers([call("avg_pool", window=(2, 2))])
+    found = align_layers(layers, others)
+    assert [(one.call.operator, two.call.operator) for one, two in found.pairs] == [("avg_pool", "avg_pool")]
+    assert [one.call.operator for one in found.only_in_source] == ["max_pool"]
+    assert not found.only_in_port
+
+
+def test_layers_with_other_shapes_are_paired_by_what_they_compute():
+    layers = find_layers([call("max_pool", window=(2, 2)), call("global_avg_pool"), call("avg_pool", window=(5, 5))])
+    others = find_layers([call("max_pool", window=(3, 3)), call("avg_pool", window=(5, 5))])
+    found = align_layers(layers, others)
+    assert len(found.pairs) == 2
+    assert found.pairs[0][0].call.operator == "max_pool"
+
+
+@pytest.mark.parametrize(("operator", "other"), [("max_pool", "adaptive_max_pool"), ("avg_pool", "global_avg_pool")])
+def test_pooling_of_one_kind_is_one_family(operator, other):
+    given = {"output_size": (1, 1)} if other.startswith("adaptive") else {}
+    one, two = ModelLayer(call(operator, window=(5, 5))), ModelLayer(call(other, **given))
+    assert one.family == two.family
+
+
+def test_maximum_and_average_are_no_family():
+    families = {
+        ModelLayer(call(name, window=(2, 2))).family for name in ("max_pool", "min_pool", "avg_pool", "lp_pool")
+    }
+    assert len(families) == 4
