@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance import ConformanceError, adapters
 from conformance.adapters.api import (
@@ -25,6 +25,7 @@ from conformance.adapters.api import (
     Device,
     Dialect,
     Surface,
+    WeightFormat,
     backend_on_device,
     instruction_limit,
     limit_instructions_source,
@@ -245,6 +246,21 @@ def default_backends(device: str = CPU) -> list[str]:
     supported = (name for name in backend_names() if device == CPU or device in get_backend(name).devices)
     found = [name for name in supported if name != BUILT_IN_BACKEND and is_installed(name)]
     return found or [BUILT_IN_BACKEND]
+
+
+def weight_formats() -> dict[str, WeightFormat]:
+    """Return the formats of weights by name, from the modules of adapters named `weights`."""
+    return _adapter_tables("weights", "WEIGHT_FORMATS")
+
+
+def _adapter_tables(module: str, name: str) -> dict[str, Any]:
+    """Return the tables with a name in the modules of that name of all adapters, as one table."""
+    found: dict[str, Any] = {}
+    for backend in _adapter_modules():
+        package = _import_adapter(backend)
+        if any(one.name == module for one in pkgutil.iter_modules(package.__path__)):
+            found |= getattr(importlib.import_module(f"{package.__name__}.{module}"), name)
+    return dict(sorted(found.items()))
 
 
 def dialects() -> dict[str, Dialect]:
