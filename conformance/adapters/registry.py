@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import pkgutil
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,8 @@ from conformance.adapters.api import (
     Backend,
     Device,
     Dialect,
+    ModuleStyle,
+    OtherLayer,
     Surface,
     WeightFormat,
     backend_on_device,
@@ -253,13 +255,28 @@ def weight_formats() -> dict[str, WeightFormat]:
     return _adapter_tables("weights", "WEIGHT_FORMATS")
 
 
+def module_styles() -> dict[str, ModuleStyle]:
+    """Return how users write models of each surface that has layers, from the modules of adapters named `modules`."""
+    return _adapter_tables("modules", "MODULE_STYLES")
+
+
+def other_layers() -> dict[str, Sequence[OtherLayer]]:
+    """Return the layers of each framework that are not window operators, from the modules named `hints`."""
+    return _adapter_tables("hints", "HINTS")
+
+
+def separate_arguments() -> frozenset[str]:
+    """Return the arguments of layers that add another operation after them, from the modules named `hints`."""
+    return frozenset(_adapter_tables("hints", "SEPARATE_ARGUMENTS"))
+
+
 def _adapter_tables(module: str, name: str) -> dict[str, Any]:
     """Return the tables with a name in the modules of that name of all adapters, as one table."""
     found: dict[str, Any] = {}
     for backend in _adapter_modules():
         package = _import_adapter(backend)
         if any(one.name == module for one in pkgutil.iter_modules(package.__path__)):
-            found |= getattr(importlib.import_module(f"{package.__name__}.{module}"), name)
+            found |= getattr(importlib.import_module(f"{package.__name__}.{module}"), name, {})
     return dict(sorted(found.items()))
 
 

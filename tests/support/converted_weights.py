@@ -1,5 +1,7 @@
 """Runs of layers with converted weights in the frameworks, compared with the reference. Each needs its framework."""
 
+# ruff: noqa: PLC0415, S307 - a framework is imported only where it is used, and the texts are those of EXAMPLES
+
 import numpy as np
 
 from conformance.translation.weights import convert
