@@ -77,7 +77,7 @@ def model_text(path: Path, request: ModelRequest, background: TranslationBackgro
     found = read_model_source(_read_text(path), str(path), dialects, names, given)
     if not found:
         raise ConformanceError(f"{path}: no layer of {request.dialect} found")
-    shapes = _shapes(request.inputs, {name for one in found for name in (one.name, f"{one.scope.name}.{one.name}")})
+    shapes = _shapes(request.inputs, {name for one in found for name in (one.name, one.full_name)})
     translator = SourceTranslator(
         framework, dialects, surfaces, styles, others, background, shapes, registry.separate_arguments()
     )
@@ -99,7 +99,9 @@ def _summary(layers: Sequence[TranslatedLayer]) -> Iterator[str]:
     translated = [layer for layer in layers if not layer.problem]
     yield ""
     yield f"{len(translated)} of {len(layers)} layers translated"
-    asked = [one.layer.name for one in layers if one.needs_shape or any(target.needs_shape for target in one.targets)]
+    asked = [
+        one.layer.full_name for one in layers if one.needs_shape or any(target.needs_shape for target in one.targets)
+    ]
     if asked:
         yield f"give the shape of the input of {', '.join(dict.fromkeys(asked))}: --input LAYER=N,C,…"
 

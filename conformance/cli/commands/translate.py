@@ -149,8 +149,8 @@ def translate_command(
     """Print equivalent programs for every surface. No framework needs to be installed.
 
     The argument is a case of the catalogue, an operator with options for its parameters, or with --from the source
-    text of a layer, or the file or module of a model. Source text is parsed and never executed or imported. Each program
-    is printed with its differences from other surfaces, the number of cases of the suite that verify it, and its known
+    text of a layer, or the file or module of a model. Source text is parsed and never executed. Each program is
+    printed with its differences from other surfaces, the number of cases of the suite that verify it, and its known
     deviations.
 
     Example: conformance translate max_pool --window 3 --stride 2 --padding 1

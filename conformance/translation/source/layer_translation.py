@@ -38,6 +38,12 @@ from conformance.translation.source.model_source import FoundLayer
 
 FIRST_NUMBERS, SECOND_NUMBERS = (37, 41, 43, 47, 53, 59, 61), (67, 71, 73, 79, 83, 89, 97)
 """Numbers for symbols. Primes, which are no products of literal sizes, and larger than usual windows."""
+NUMBERS = (FIRST_NUMBERS, SECOND_NUMBERS)
+SMALL_NUMBERS = (5, 7, 11, 13, 17, 19, 23, 29)
+"""Numbers in place of numbers of channels, for layers that are too large to become a case."""
+MANY_CHANNELS = 16
+"""The smallest number of channels that is replaced."""
+TOO_LARGE = "more than the limit of"
 ARRAY_NAME = "x"
 NEEDS_SHAPE = "the size of the input"
 """Phrase of errors about layers whose parameters depend on the shape."""
@@ -102,6 +108,8 @@ class SourceTranslator:
         try:
             return replace(self._translate_window_layer(layer), notes=notes)
         except ConformanceError as error:
+            if TOO_LARGE in str(error) and (smaller := self._translate_smaller(layer)):
+                return replace(smaller, notes=notes)
             message = str(error).partition(": ")[2] if str(error).startswith("'") else str(error)
             return TranslatedLayer(layer, message, needs_shape=NEEDS_SHAPE in message)
 
@@ -128,15 +136,37 @@ class SourceTranslator:
         keywords = {key: value for key, value in layer.keywords.items() if key not in found}
         return replace(layer, keywords=keywords), notes
 
-    def _translate_window_layer(self, layer: FoundLayer) -> TranslatedLayer:
+    def _translate_smaller(self, layer: FoundLayer) -> TranslatedLayer | None:
+        """Return a layer with many channels, translated with fewer; None if it cannot be.
+
+        The numbers of channels are treated as symbols, so that the text has the numbers of the source.
+        """
+        values = [*layer.arguments, *layer.keywords.values()]
+        literals = {part for value in values for part in (value if isinstance(value, tuple) else (value,))}
+        primes = [one for one in SMALL_NUMBERS if one not in literals]
+
+        def reduced(value: Any) -> Any:
+            return Symbol(str(value)) if isinstance(value, int) and value >= MANY_CHANNELS else value
+
+        keywords = {key: reduced(value) for key, value in layer.keywords.items()}
+        changed = replace(layer, arguments=tuple(map(reduced, layer.arguments)), keywords=keywords)
+        try:
+            found = self._translate_window_layer(changed, (primes[::2], primes[1::2]))
+        except ConformanceError:
+            return None
+        return replace(found, layer=layer)
+
+    def _translate_window_layer(
+        self, layer: FoundLayer, some_numbers: Sequence[Sequence[int]] = NUMBERS
+    ) -> TranslatedLayer:
         symbols = self._symbols(layer)
-        shape = self.shapes.get(layer.name, self.shapes.get(f"{layer.scope.name}.{layer.name}"))
+        shape = self.shapes.get(layer.name, self.shapes.get(layer.full_name))
         if not symbols:
             parsed, case = self._parse(layer, {}, shape)
             return self._translated(layer, (parsed, case), [self._target(*one, case, parsed) for one in self.surfaces])
-        numbers = [dict(zip((one.text for one in symbols), some, strict=False)) for some in NUMBERS]
+        numbers = [dict(zip((one.text for one in symbols), some, strict=False)) for some in some_numbers]
         try:
-            if len(symbols) > len(FIRST_NUMBERS):
+            if len(symbols) > min(map(len, some_numbers)):
                 raise ConformanceError("too many names without a value")
             first, second = (self._parse(layer, some, shape) for some in numbers)
             targets = [self._symbolic_target(*one, (first, second), numbers) for one in self.surfaces]
@@ -193,6 +223,8 @@ class SourceTranslator:
             if not (key in unread and isinstance(value, Symbol) and not self._is_array(layer, key))
         ]
         text = f"{layer.called}({', '.join([*arguments, *keywords])})"
+        if shape is not None:
+            shape = (shape[0], numbers.get(str(shape[1]), shape[1]), *shape[2:])
         parsed = parse_framework_layer(text, self.dialects, shape)
         return parsed, _case_of(parsed.request)
 
@@ -267,7 +299,6 @@ def _case_of(request: CaseRequest) -> Case:
     return replace(request, shape=(*case.shape[:2], *extents)).case()
 
 
-NUMBERS = (FIRST_NUMBERS, SECOND_NUMBERS)
 PLAIN_STYLE = ModuleStyle((), "", "", "")
 HOW_TO_SEE = "`conformance translate` for this layer alone"
 

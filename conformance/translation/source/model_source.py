@@ -77,6 +77,11 @@ class FoundLayer:
         return self.called.rpartition(".")[2]
 
     @property
+    def full_name(self) -> str:
+        """The name with that of the class or function."""
+        return f"{self.scope.name}.{self.name}" if self.scope.name else self.name
+
+    @property
     def symbols(self) -> list[Symbol]:
         """The arguments and parts of arguments without a known value, each once."""
         values = [*self.arguments, *self.keywords.values()]

@@ -136,7 +136,7 @@ def remark_texts(layer: TranslatedLayer, target: TargetLayer | None) -> Iterator
         yield f"unsupported: {target.reason}"
     yield from target.caveats
     if target.needs_shape:
-        yield f"the text depends on the size of the input; give it with --input {layer.layer.name}=N,C,…"
+        yield f"the text depends on the size of the input; give it with --input {layer.layer.full_name}=N,C,…"
 
 
 def comment_lines(text: str, indent: str = "") -> list[str]:
