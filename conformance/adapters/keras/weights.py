@@ -1,5 +1,7 @@
 """Keras: `{layer name: layer.get_weights()}`, on every engine.
 
+A name in Keras has underscores in place of dots: on the engine PyTorch, a dot is an error.
+
 Kernels have the layout (*window, in/groups, out); those of transposed convolutions (*window, out, in); those of
 depthwise layers (*window, in, multiplier). A normalization has gamma, beta, moving_mean and moving_variance, in this
 order.
@@ -73,7 +75,13 @@ def _kernel_of_groups(name: str, layer: WeightedLayer, kernel: Array) -> Array:
 
 
 def _write(layers: Mapping[str, LayerWeights]) -> dict[str, Any]:
-    return {name: _written_arrays(name, weights) for name, weights in layers.items()}
+    found: dict[str, Any] = {}
+    for name, weights in layers.items():
+        own = name.replace(".", "_")
+        if own in found:
+            raise WeightError(f"{name}: another layer has the name {own!r} in Keras")
+        found[own] = _written_arrays(name, weights)
+    return found
 
 
 def _written_arrays(name: str, weights: LayerWeights) -> list[Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -69,7 +70,7 @@ def evaluate(node: ast.expr, names: Names, depth: int = 0) -> Any:
     if isinstance(node, ast.Constant):
         return _bounded(node.value)
     if isinstance(node, (ast.Name, ast.Attribute)):
-        value = names.get(dotted_name(node) or "", NotLiteral)
+        value = names.get(dotted_name(node) or "", _non_finite(node))
         if value is NotLiteral or isinstance(value, Symbol):
             raise NotLiteral
         return value
@@ -80,9 +81,27 @@ def evaluate(node: ast.expr, names: Names, depth: int = 0) -> Any:
     if isinstance(node, ast.BinOp) and type(node.op) in BINARY:
         left, right = evaluate(node.left, names, depth + 1), evaluate(node.right, names, depth + 1)
         return _computed(BINARY[type(node.op)], left, right)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:
-        return _computed(int, evaluate(node.args[0], names, depth + 1))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CASTS and len(node.args) == 1:
+        return _cast(CASTS[node.func.id], evaluate(node.args[0], names, depth + 1))
     raise NotLiteral
+
+
+CASTS: Mapping[str, Callable[[Any], Any]] = {"int": int, "float": float}
+
+
+def _cast(function: Callable[[Any], Any], value: Any) -> Any:
+    # float("inf") and float("nan") are the usual texts of these numbers.
+    if function is float and isinstance(value, str) and value.lstrip("-") in NON_FINITE:
+        return float(value)
+    return _computed(function, value)
+
+
+NON_FINITE = {"inf": math.inf, "nan": math.nan}
+
+
+def _non_finite(node: ast.Name | ast.Attribute) -> Any:
+    """Return the number of a name such as `np.inf`, which every array library has; NotLiteral for others."""
+    return NON_FINITE.get(node.attr, NotLiteral) if isinstance(node, ast.Attribute) else NotLiteral
 
 
 def _computed(function: Callable[..., Any], *values: Any) -> Any:

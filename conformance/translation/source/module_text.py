@@ -113,7 +113,7 @@ def _constructor(layer: TranslatedLayer, steps: Sequence[LayerStep], style: Modu
     if not style.name_keyword or not any(step.has_weights for step in steps):
         return text
     # Weights are loaded by the name of the layer.
-    return f"{text[:-1]}, {style.name_keyword}={layer.layer.name!r})"
+    return f"{text[:-1]}, {style.name_keyword}={_identifier(layer.layer.name)!r})"
 
 
 def _comments(layer: TranslatedLayer, target: TargetLayer | None) -> Iterator[str]:

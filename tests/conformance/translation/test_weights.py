@@ -124,8 +124,8 @@ def test_names_are_levels_of_variables_and_lists_have_an_underscore():
 
 
 def test_rename_gives_the_name_in_the_target():
-    found = convert(STATE, "torch", "keras", rename=lambda name: name.replace(".", "_"))
-    assert list(found) == ["layer1_0_conv1", "bn"]
+    found = convert(STATE, "torch", "keras", rename=lambda name: f"my.{name}")
+    assert list(found) == ["my_layer1_0_conv1", "my_bn"]
 
 
 def test_layer_that_is_left_out_may_have_any_arrays():
@@ -156,6 +156,7 @@ def test_embedding_keeps_its_layout():
         ({"a.weight": np.ones((6, 2, 3))}, {"layers": {"a": WeightedLayer(depthwise=1)}}, "this one has the shape"),
         ({"a.weight": np.ones((6, 2, 3))}, {"layers": {"a": WeightedLayer(TRANSPOSED, groups=2)}}, "no groups"),
         ({"a.weight": np.ones((5, 2, 3))}, {"layers": {"a": WeightedLayer(TRANSPOSED, groups=2)}}, "do not divide"),
+        ({"a.b.weight": np.ones(1), "a_b.weight": np.ones(1)}, {}, "another layer has the name 'a_b' in Keras"),
         ({"a.weight": np.array(1.0)}, {}, "a kernel without axes"),
     ],
 )
