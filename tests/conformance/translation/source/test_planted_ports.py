@@ -27,7 +27,8 @@ def layers(text, framework, target, shape):
         registry.module_styles(),
         others,
         TranslationBackground(),
-        shapes,
+        {} if shape is None else shapes,
+        registry.separate_arguments(),
     )
     return [translator.translate(layer) for layer in found]
 
