@@ -1,6 +1,6 @@
 """Convert the weights of a model from one framework to another: NumPy arrays in, NumPy arrays out.
 
-    weights = convert(state, "torch", "keras", {"up*": WeightedLayer(LayerKind.CONV_TRANSPOSE)})
+    weights = convert(state, source, target, {"up*": WeightedLayer(LayerKind.CONV_TRANSPOSE)})
 
 No framework is needed. The formats are `WEIGHT_FORMATS` in `conformance.adapters.<backend>.weights`, whose docstrings
 describe the names and layouts.

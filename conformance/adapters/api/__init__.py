@@ -53,7 +53,6 @@ from conformance.adapters.api.dtypes import (
     unsupported_operators,
 )
 from conformance.adapters.api.dynamic import InputSizes, Sizes, calls_with_other_sizes
-from conformance.adapters.api.hints import LayerDefault, OtherLayer, default_differences, find_other_layer
 from conformance.adapters.api.indexed_padding import indexed_pad
 from conformance.adapters.api.layer_arguments import (
     AUTO_PAD_NAMES,
@@ -96,7 +95,24 @@ from conformance.adapters.api.layer_parser import (
     parse_layer_call,
 )
 from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
-from conformance.adapters.api.modules import LayerStep, ModuleStyle, layer_steps
+from conformance.adapters.api.models.hints import LayerDefault, OtherLayer, default_differences, find_other_layer
+from conformance.adapters.api.models.modules import LayerStep, ModuleStyle, layer_steps
+from conformance.adapters.api.models.weights import (
+    Array,
+    LayerKind,
+    LayerLookup,
+    LayerWeights,
+    WeightedLayer,
+    WeightError,
+    WeightFormat,
+    WeightName,
+    channels_first_kernel,
+    channels_last_kernel,
+    check_array,
+    check_layer,
+    inferred_kind,
+    reordered_features,
+)
 from conformance.adapters.api.placement import backend_on_device, backend_with_threads
 from conformance.adapters.api.source_text import (
     INDENT,
@@ -145,22 +161,6 @@ from conformance.adapters.api.transposed import (
     single_group,
     uncropped_group,
     with_dilated_kernel,
-)
-from conformance.adapters.api.weights import (
-    Array,
-    LayerKind,
-    LayerLookup,
-    LayerWeights,
-    WeightedLayer,
-    WeightError,
-    WeightFormat,
-    WeightName,
-    channels_first_kernel,
-    channels_last_kernel,
-    check_array,
-    check_layer,
-    inferred_kind,
-    reordered_features,
 )
 from conformance.adapters.api.window_cells import GatheredCells, StackedCells, UnfoldedCells
 from conformance.adapters.api.words import is_causal, is_depthwise, named_padding, padding_word

@@ -54,7 +54,7 @@ class Scope:
 class FoundLayer:
     """A call of a layer.
 
-    name: in its scope. called: the name of the class or function with its module, `torch.nn.Conv2d`.
+    name: in its scope. called: the name of the class or function with its module.
     arguments, keywords: values; a Symbol for an expression without a known value.
     text: the call as in the source. local_line: the line of the class, if the text defines it.
     returned: whether the function returns the layer. is_stored: whether an attribute or variable has its name.
