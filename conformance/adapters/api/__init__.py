@@ -95,13 +95,15 @@ from conformance.adapters.api.layer_parser import (
     parse_layer_call,
 )
 from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
-from conformance.adapters.api.models.hints import LayerDefault, OtherLayer, default_differences, find_other_layer
-from conformance.adapters.api.models.modules import LayerStep, ModuleStyle, layer_steps
-from conformance.adapters.api.models.weights import (
+from conformance.adapters.api.models import (
     Array,
+    LayerDefault,
     LayerKind,
     LayerLookup,
+    LayerStep,
     LayerWeights,
+    ModuleStyle,
+    OtherLayer,
     WeightedLayer,
     WeightError,
     WeightFormat,
@@ -110,7 +112,10 @@ from conformance.adapters.api.models.weights import (
     channels_last_kernel,
     check_array,
     check_layer,
+    default_differences,
+    find_other_layer,
     inferred_kind,
+    layer_steps,
     reordered_features,
 )
 from conformance.adapters.api.placement import backend_on_device, backend_with_threads
