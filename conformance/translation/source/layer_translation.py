@@ -106,10 +106,11 @@ class SourceTranslator:
             return TranslatedLayer(layer, self._other_text(layer))
         layer, notes = self._without_separate(layer)
         try:
-            return replace(self._translate_window_layer(layer), notes=notes)
+            found = self._translate_window_layer(layer)
+            return replace(found, notes=(*notes, *found.notes))
         except ConformanceError as error:
             if TOO_LARGE in str(error) and (smaller := self._translate_smaller(layer)):
-                return replace(smaller, notes=notes)
+                return replace(smaller, notes=(*notes, *smaller.notes))
             message = str(error).partition(": ")[2] if str(error).startswith("'") else str(error)
             return TranslatedLayer(layer, message, needs_shape=NEEDS_SHAPE in message)
 
@@ -164,19 +165,37 @@ class SourceTranslator:
         if not symbols:
             parsed, case = self._parse(layer, {}, shape)
             return self._translated(layer, (parsed, case), [self._target(*one, case, parsed) for one in self.surfaces])
+        reasons = []
+        for fixed in ({}, *({one.text: one.default} for one in symbols if one.has_default)):
+            try:
+                found = self._symbolic(layer, [one for one in symbols if one.text not in fixed], fixed, some_numbers)
+            except ConformanceError as error:
+                reasons.append(f" ({str(error).partition(': ')[2] or error})")
+                continue
+            if found:
+                return _written_for(found, fixed)
+        return self._with_defaults(layer, symbols, shape, reasons[0] if reasons else "")
+
+    def _symbolic(
+        self,
+        layer: FoundLayer,
+        symbols: Sequence[Symbol],
+        fixed: Mapping[str, Any],
+        some_numbers: Sequence[Sequence[int]],
+    ) -> TranslatedLayer | None:
+        """Return the layer with symbols in its texts; None if a text depends on their values in another way.
+
+        fixed: values of symbols that the texts have as numbers.
+        """
+        if len(symbols) > min(map(len, some_numbers)):
+            raise ConformanceError("too many names without a value")
+        shape = self.shapes.get(layer.name, self.shapes.get(layer.full_name))
         numbers = [dict(zip((one.text for one in symbols), some, strict=False)) for some in some_numbers]
-        try:
-            if len(symbols) > min(map(len, some_numbers)):
-                raise ConformanceError("too many names without a value")
-            first, second = (self._parse(layer, some, shape) for some in numbers)
-            targets = [self._symbolic_target(*one, (first, second), numbers) for one in self.surfaces]
-            if all(targets):
-                return self._translated(layer, first, [one for one in targets if one], symbols, numbers[0])
-        except ConformanceError as error:
-            reason = f" ({str(error).partition(': ')[2] or error})"
-        else:
-            reason = ""
-        return self._with_defaults(layer, symbols, shape, reason)
+        first, second = (self._parse(layer, {**some, **fixed}, shape) for some in numbers)
+        targets = [self._symbolic_target(*one, (first, second), numbers) for one in self.surfaces]
+        if not all(targets):
+            return None
+        return self._translated(layer, first, [one for one in targets if one], symbols, numbers[0])
 
     def _with_defaults(
         self, layer: FoundLayer, symbols: Sequence[Symbol], shape: tuple[int, ...] | None, reason: str
@@ -189,8 +208,7 @@ class SourceTranslator:
             raise ConformanceError(f"the value of {names} is needed{reason}: {options}")
         parsed, case = self._parse(layer, {one.text: one.default for one in symbols}, shape)
         found = self._translated(layer, (parsed, case), [self._target(*one, case, parsed) for one in self.surfaces])
-        values = ", ".join(f"{one.text}={one.default!r}" for one in symbols)
-        return replace(found, meaning=f"{found.meaning}; written for {values}, the default")
+        return _written_for(found, {one.text: one.default for one in symbols})
 
     def _symbols(self, layer: FoundLayer) -> list[Symbol]:
         """Return the symbols of the layer without those of arrays and of arguments that change no result."""
@@ -301,6 +319,12 @@ def _case_of(request: CaseRequest) -> Case:
 
 PLAIN_STYLE = ModuleStyle((), "", "", "")
 HOW_TO_SEE = "`conformance translate` for this layer alone"
+
+
+def _written_for(layer: TranslatedLayer, fixed: Mapping[str, Any]) -> TranslatedLayer:
+    """Return the layer with a note about the defaults that its texts have as numbers."""
+    values = ", ".join(f"{name}={value!r}" for name, value in fixed.items())
+    return replace(layer, notes=(*layer.notes, f"written for {values}, the default")) if fixed else layer
 
 
 def _framework_of(surface: str) -> str:

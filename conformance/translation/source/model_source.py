@@ -152,12 +152,16 @@ class _Reader:
         for name, value in _single_values(node.body, self.constants).items():
             names |= {f"{prefix}.{name}": value for prefix in (SELF, "cls", node.name)}
         names = _without_changed(node, {**names, **_attributes(node, constructor, {**self.constants, **parameters})})
+        counts = _assignments([*methods.values()])
+        changed = {name for name, count in counts.items() if count > 1 and name.startswith(f"{SELF}.")}
         for method in methods.values():
-            self._read_function(method, scope, names)
+            self._read_function(method, scope, names, changed)
 
-    def _read_function(self, node: Function, scope: Scope, names: Names) -> None:
+    def _read_function(self, node: Function, scope: Scope, names: Names, changed: Collection[str] = ()) -> None:
+        """Read a function. changed: attributes that several methods assign, whose value is not known."""
         own = {**self.constants, **names, **_parameters(node, self.constants)}
-        body = _Body(self, scope, {**own, **_single_values(node.body, own)})
+        local = {name: value for name, value in _single_values(node.body, own).items() if name not in changed}
+        body = _Body(self, scope, {**own, **local})
         for statement in node.body:
             body.visit_statement(statement)
 

@@ -41,8 +41,17 @@ def test_value_that_changes_more_is_needed_by_name():
 
 def test_default_is_used_where_the_text_depends_on_it():
     layer = translated("c = nn.Conv2d(8, 8, 3, padding_mode=mode)")
-    assert "written for mode='zeros', the default" in layer.meaning
+    assert layer.notes == ("written for mode='zeros', the default",)
     assert texts(layer)
+
+
+def test_other_names_stay_where_one_default_is_used():
+    text = (
+        "from torch import nn\ndef f(i, o, stride=1, groups=1):\n    return nn.Conv2d(i, o, 3, stride, groups=groups)\n"
+    )
+    (layer,) = layers(text, "torch", "flax", None)
+    assert texts(layer) == ["nn.Conv(o, (3, 3), strides=(stride, stride), padding='VALID')"]
+    assert layer.notes == ("written for groups=1, the default",)
 
 
 def test_text_without_a_shape_has_numbers_in_place_of_a_word():

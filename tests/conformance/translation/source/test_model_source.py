@@ -92,6 +92,20 @@ def test_names_that_change_have_no_value(layers):
     assert layers["Net.conv3"].arguments == (Symbol("self.counter"), Symbol("CHANGED"), Symbol("other"))
 
 
+def test_attribute_that_another_method_changes_has_no_value():
+    text = """\
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        self.planes = 64
+        self.block()
+        self.conv = nn.Conv2d(3, self.planes, 3)
+    def block(self):
+        self.planes = 128
+"""
+    assert read(text)[0].arguments == (3, Symbol("self.planes"), 3)
+
+
 def test_given_values_replace_names():
     layers = read(MODEL, given={"planes": 5, "groups": 1})
     assert [one.arguments for one in layers if one.name == "conv2"] == [(8, 20, 3)]
