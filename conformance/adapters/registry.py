@@ -6,12 +6,12 @@ import importlib
 import importlib.util
 import pkgutil
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from conformance import ConformanceError, adapters
 from conformance.adapters.api import (
@@ -25,7 +25,10 @@ from conformance.adapters.api import (
     Device,
     Dialect,
     ModelReader,
+    ModuleStyle,
+    OtherLayer,
     Surface,
+    WeightFormat,
     backend_on_device,
     instruction_limit,
     limit_instructions_source,
@@ -252,7 +255,7 @@ def default_backends(device: str = CPU) -> list[str]:
 def capture_text(name: str) -> str:
     """Return the text with which a backend records the calls in a model, from the module `capture` of its adapter.
 
-    "" if the adapter has no such module. conformance.adapters.api.model_reader.capture describes the text.
+    "" if the adapter has no such module. conformance.adapters.api.models.capture describes the text.
     """
     module = _module_of_backend(name)
     found = importlib.util.find_spec(f"{module.__name__}.capture") if module else None
@@ -262,12 +265,42 @@ def capture_text(name: str) -> str:
 @lru_cache
 def model_file_backends() -> dict[str, str]:
     """Return the backend that runs the model files with a suffix, for each suffix: `SUFFIX` of its module `capture`."""
-    found = {}
+    found: dict[str, str] = {}
     for name in _adapter_modules():
         if importlib.util.find_spec(f"{adapters.__name__}.{name}.capture"):
             suffix = getattr(importlib.import_module(f"{adapters.__name__}.{name}.capture"), "SUFFIX", "")
             found |= {suffix: name} if suffix else {}
     return found
+
+
+def weight_formats() -> dict[str, WeightFormat]:
+    """Return the formats of weights by name, from the modules of adapters named `weights`."""
+    return _adapter_tables("weights", "WEIGHT_FORMATS")
+
+
+def module_styles() -> dict[str, ModuleStyle]:
+    """Return how users write models of each surface that has layers, from the modules of adapters named `modules`."""
+    return _adapter_tables("modules", "MODULE_STYLES")
+
+
+def other_layers() -> dict[str, Sequence[OtherLayer]]:
+    """Return the layers of each framework that are not window operators, from the modules named `hints`."""
+    return _adapter_tables("hints", "HINTS")
+
+
+def separate_arguments() -> frozenset[str]:
+    """Return the arguments of layers that add another operation after them, from the modules named `hints`."""
+    return frozenset(_adapter_tables("hints", "SEPARATE_ARGUMENTS"))
+
+
+def _adapter_tables(module: str, name: str) -> dict[str, Any]:
+    """Return the tables with a name in the modules of that name of all adapters, as one table."""
+    found: dict[str, Any] = {}
+    for backend in _adapter_modules():
+        package = _import_adapter(backend)
+        if any(one.name == module for one in pkgutil.iter_modules(package.__path__)):
+            found |= getattr(importlib.import_module(f"{package.__name__}.{module}"), name, {})
+    return dict(sorted(found.items()))
 
 
 def dialects() -> dict[str, Dialect]:

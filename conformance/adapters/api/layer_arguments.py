@@ -43,7 +43,7 @@ def _read_number(_call: BoundCall, value: Any) -> Any:
         return value
     if value is None:
         return None
-    if isinstance(value, PlainName) and value.rpartition(".")[2] in {"inf", "nan"}:
+    if isinstance(value, PlainName) and value.rpartition(".")[2].removeprefix("-") in {"inf", "nan"}:
         return -math.inf if value.startswith("-") else math.inf if value.endswith("inf") else math.nan
     raise UnreadableLayer("not a number")
 

@@ -186,4 +186,4 @@ def run_model(model, inputs, recorder):
                 setattr(place, name, function)
     return [array(one) for one in jax.tree_util.tree_leaves(result)]
 '''
-"""See conformance.adapters.api.model_reader.capture."""
+"""See conformance.adapters.api.models.capture."""

@@ -172,4 +172,4 @@ def run_model(model, inputs, recorder):
     results = result if isinstance(result, (tuple, list)) else (result,)
     return [array(one) for one in results]
 '''
-"""See conformance.adapters.api.model_reader.capture."""
+"""See conformance.adapters.api.models.capture."""

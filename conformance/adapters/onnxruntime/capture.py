@@ -107,4 +107,4 @@ def run_model(model, inputs, recorder):
         record(recorder, node, values)
     return [values[name] for name in results]
 """
-"""See conformance.adapters.api.model_reader.capture."""
+"""See conformance.adapters.api.models.capture."""

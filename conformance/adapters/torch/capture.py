@@ -141,4 +141,4 @@ def run_model(model, inputs, recorder):
     results = result if isinstance(result, (tuple, list)) else (result,)
     return [array(one) for one in results if isinstance(one, torch.Tensor)]
 """
-"""See conformance.adapters.api.model_reader.capture."""
+"""See conformance.adapters.api.models.capture."""

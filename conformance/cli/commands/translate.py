@@ -19,6 +19,7 @@ from conformance.catalogue import loading
 from conformance.cli.console import line_width
 from conformance.cli.lookup import dialect_frameworks, find_case, find_dialects, find_surfaces
 from conformance.cli.markdown_pages import translation_page
+from conformance.cli.model_files import ModelRequest, find_source, model_text
 from conformance.cli.options import CASES_OPTION
 from conformance.cli.parameter_types import ShapeType, parameter_help, parameter_type
 from conformance.judging import ledger
@@ -55,7 +56,7 @@ class TranslationRequest:
 
 
 @click.command("translate")
-@click.argument("what", metavar="CASE|OPERATOR|LAYER")
+@click.argument("what", metavar="CASE|OPERATOR|LAYER|FILE")
 @_add_parameter_options
 @click.option("--rank", type=click.IntRange(1, 6), metavar="N", help="Number of spatial axes. [default: 2]")
 @click.option(
@@ -82,15 +83,39 @@ class TranslationRequest:
     "--from",
     "dialect",
     metavar="NAME",
-    help="Parse the argument as the source text of a layer of this framework or surface.",
+    help="Parse the argument as the source text of a layer of this framework or surface, or as a file or module with a "
+    "model of it.",
 )
 @click.option(
     "--surface",
+    "--to",
     "globs",
     multiple=True,
     metavar="GLOB",
     help="Only surfaces whose name matches, or the usual surface of a framework. Repeatable. [default: all primary "
     "surfaces]",
+)
+@click.option(
+    "--as",
+    "style",
+    type=click.Choice(["list", "module"]),
+    default="list",
+    show_default=True,
+    help="For a model: list its layers, or write them as classes of each surface.",
+)
+@click.option(
+    "--set",
+    "values",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="For a model: the value of a name that the source does not give. Repeatable.",
+)
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="LAYER=N,C,…",
+    help="For a model: the shape of the input of a layer. Repeatable.",
 )
 @click.option(
     "--format",
@@ -116,17 +141,31 @@ def translate_command(
     output_format: str,
     summary: Path | None,
     paths: tuple[Path, ...],
+    style: str,
+    values: tuple[str, ...],
+    inputs: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Print equivalent programs for every surface. No framework needs to be installed.
 
     The argument is a case of the catalogue, an operator with options for its parameters, or with --from the source
-    text of a layer, which is parsed and never executed. Each program is printed with its differences from other
-    surfaces, the number of cases of the suite that verify it, and its known deviations.
+    text of a layer, or the file or module of a model. Source text is parsed and never executed. Each program is
+    printed with its differences from other surfaces, the number of cases of the suite that verify it, and its known
+    deviations.
 
     Example: conformance translate max_pool --window 3 --stride 2 --padding 1
     """
     given = {key: value for key, value in options.items() if value is not None}
+    source = find_source(what) if dialect is not None else None
+    if dialect is not None and source is not None:
+        _check_model_options(source, given, output_format)
+        model = ModelRequest(what, dialect, globs, style == "module", values, inputs)
+        background = TranslationBackground((), ledger.load_ledger(), _load_summary(summary))
+        click.echo("\n".join(model_text(source, model, background)).lstrip("\n"))
+        return
+    for option, value in (("--as module", style == "module"), ("--set", values), ("--input", inputs)):
+        if value:
+            raise ConformanceError(f"{option}: only for a model, a file that ends with .py or a module, with --from")
     request = _translation_request(what, dialect, paths, given)
     surfaces = find_surfaces(globs)
     found = translate_case(request.case, surfaces, _load_background(request.case, summary), request.request)
@@ -137,6 +176,15 @@ def translate_command(
         click.echo(translation_page(about, found), nl=False)
     else:
         click.echo("\n".join(text.text_lines(about, found, line_width(text.TRANSLATION_TEXT_WIDTH))))
+
+
+def _check_model_options(source: Path, given: Mapping[str, Any], output_format: str) -> None:
+    """Raise ConformanceError for an option that a model does not have."""
+    if given:
+        option = next(iter(given)).replace("_", "-")
+        raise ConformanceError(f"--{option}: not for a model; the layers of {source.name} specify it")
+    if output_format != "text":
+        raise ConformanceError(f"--format {output_format}: a model is printed as text only")
 
 
 def _translation_request(

@@ -13,7 +13,7 @@ import numpy as np
 from conformance import ConformanceError
 from conformance.adapters import registry
 from conformance.adapters.api import Program
-from conformance.adapters.api.model_reader.capture import RECORDER
+from conformance.adapters.api.models.capture import RECORDER
 from conformance.cases.arrays import Array
 from conformance.cases.operators import OPERATORS
 from conformance.execution.job import Job, Limits, WorkerFailed

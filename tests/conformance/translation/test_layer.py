@@ -184,6 +184,7 @@ def parsed_parameters(text, surface, shape=None):
         ("torch.nn.functional", "F.max_pool2d(x, 3, 2, 1)", "max_pool", {"window": 3, "stride": 2, "padding": 1}),
         ("torch.nn.functional", "y = torch.nn.functional.max_pool1d(self.x, 3)", "max_pool", {"window": 3}),
         ("torch.nn.functional", "F.pad(x, (1, 2), value=-np.inf)", "pad", {"value": -math.inf, "pads": ((1, 2),)}),
+        ("torch.nn.functional", "F.pad(x, (1, 2), value=float('-inf'))", "pad", {"value": -math.inf}),
         ("tf.keras.layers", "layers.MaxPooling2D(pool_size=(2, 2), strides=1)", "max_pool", {"stride": 1}),
         ("tf.keras.layers", 'keras.layers.Conv2D(32, 3, activation="relu")', None, "activation='relu'"),
         ("tf.keras.layers", "tf.keras.layers.GlobalAveragePooling2D()", "global_avg_pool", {}),

@@ -1,0 +1,143 @@
+"""Translate the layers of a source file for `conformance translate`: find and read the file, and print the layers."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+from conformance import ConformanceError
+from conformance.adapters import registry
+from conformance.cli.lookup import find_dialects, find_surfaces
+from conformance.translation.side_by_side import TranslationBackground
+from conformance.translation.source.layer_translation import SourceTranslator, TranslatedLayer
+from conformance.translation.source.model_source import MAX_SOURCE_BYTES, read_model_source
+from conformance.translation.source.module_text import comment_lines, list_lines, module_lines
+
+SOURCE_SUFFIX = ".py"
+MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+MAX_LISTED_NAMES = 6
+"""Number of names that an error lists."""
+MAX_VALUE_LENGTH = 200
+"""Limit of the length of a value of --set."""
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """A model to translate. what: a file or a module. dialect: the framework. as_module: whether to write modules.
+
+    values: NAME=VALUE for names that the source does not give. inputs: LAYER=N,C,… for shapes of inputs.
+    """
+
+    what: str
+    dialect: str
+    globs: tuple[str, ...]
+    as_module: bool = False
+    values: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+
+
+def find_source(what: str) -> Path | None:
+    """Return the file of a model, or None if the text is a layer. Nothing is imported."""
+    if what.endswith(SOURCE_SUFFIX) and "(" not in what:
+        return Path(what)
+    return _module_file(what) if MODULE_NAME.fullmatch(what) else None
+
+
+def _module_file(name: str) -> Path | None:
+    """Return the source file of a module; its packages are searched for, not imported."""
+    places: Sequence[str] | None = [str(Path.cwd()), *sys.path]
+    spec = None
+    for depth, _ in enumerate(parts := name.split("."), 1):
+        spec = PathFinder.find_spec(".".join(parts[:depth]), places)
+        if spec is None:
+            return None
+        places = list(spec.submodule_search_locations or [])
+    return Path(spec.origin) if spec and spec.origin and spec.origin.endswith(SOURCE_SUFFIX) else None
+
+
+def model_text(path: Path, request: ModelRequest, background: TranslationBackground) -> Iterator[str]:
+    """Yield the lines of the translation of a model."""
+    framework = request.dialect.partition(".")[0].partition("-")[0]
+    if not request.globs:
+        raise ConformanceError(f"{path.name}: a model needs --to with a framework or surface")
+    surfaces, styles = find_surfaces(request.globs), registry.module_styles()
+    without = [surface.name for _, surface in surfaces if surface.name not in styles]
+    if request.as_module and without:
+        raise ConformanceError(f"--as module: {without[0]} has no modules; those of {', '.join(styles)} can be written")
+    others = registry.other_layers()
+    dialects = find_dialects(request.dialect)
+    names = {name for one in others.get(framework, ()) for name in one.all_names}
+    given = dict(_assignment(one) for one in request.values)
+    found = read_model_source(_read_text(path), str(path), dialects, names, given)
+    if not found:
+        raise ConformanceError(f"{path}: no layer of {request.dialect} found")
+    shapes = _shapes(request.inputs, {name for one in found for name in (one.name, one.full_name)})
+    translator = SourceTranslator(
+        framework, dialects, surfaces, styles, others, background, shapes, registry.separate_arguments()
+    )
+    layers = [translator.translate(layer) for layer in found]
+    if not request.as_module:
+        yield from list_lines(layers, str(path))
+        yield from _summary(layers)
+        return
+    texts: dict[str, list[str]] = {}
+    for _, surface in surfaces:
+        texts.setdefault("\n".join(module_lines(layers, surface.name, styles[surface.name])), []).append(surface.name)
+    for text, named in texts.items():
+        yield from comment_lines(f"{', '.join(named)}: the layers of {path}, line by line")
+        yield text
+
+
+def _summary(layers: Sequence[TranslatedLayer]) -> Iterator[str]:
+    """Yield the number of translated layers, and what to give for the others."""
+    translated = [layer for layer in layers if not layer.problem]
+    yield ""
+    yield f"{len(translated)} of {len(layers)} layers translated"
+    asked = [
+        one.layer.full_name for one in layers if one.needs_shape or any(target.needs_shape for target in one.targets)
+    ]
+    if asked:
+        yield f"give the shape of the input of {', '.join(dict.fromkeys(asked))}: --input LAYER=N,C,…"
+
+
+def _read_text(path: Path) -> str:
+    try:
+        if not path.is_file():
+            raise ConformanceError(f"{path}: no such file")
+        with path.open("rb") as file:
+            data = file.read(MAX_SOURCE_BYTES + 1)
+        if len(data) > MAX_SOURCE_BYTES:
+            raise ConformanceError(f"{path}: more than {MAX_SOURCE_BYTES} bytes")
+        return data.decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise ConformanceError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
+
+
+def _assignment(text: str) -> tuple[str, Any]:
+    """Return the name and the value of NAME=VALUE."""
+    name, _, value = text.partition("=")
+    try:
+        if name and len(value) <= MAX_VALUE_LENGTH:
+            return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        pass
+    raise ConformanceError(f"--set {text[:MAX_VALUE_LENGTH]}: expected NAME=VALUE with a number or a string in quotes")
+
+
+def _shapes(inputs: Sequence[str], names: set[str]) -> Mapping[str, tuple[int, ...]]:
+    found = {}
+    for text in inputs:
+        name, _, shape = text.rpartition("=")
+        if not re.fullmatch(r"\d{1,9}(,\d{1,9}){2,7}", shape):
+            raise ConformanceError(f"--input {text[:MAX_VALUE_LENGTH]}: expected LAYER=N,C,… with the extents")
+        if name not in names:
+            known = ", ".join(sorted(names)[:MAX_LISTED_NAMES])
+            raise ConformanceError(f"--input {text[:MAX_VALUE_LENGTH]}: no layer {name!r}; the source has {known}, …")
+        found[name] = tuple(map(int, shape.split(",")))
+    return found

@@ -1,0 +1,1 @@
+"""Read the source text of a model without running it, and write its layers for other surfaces."""

@@ -1,0 +1,211 @@
+"""Write the layers of a source as classes of a target surface, with the names of the source.
+
+A layer becomes an attribute, or a method of the same name if it is not one constructor. So the calls of the source,
+`self.pool(self.conv1(x))`, are valid calls of the target. Everything that needs attention is a comment.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from conformance.adapters.api import INDENT, LayerStep, ModuleStyle
+from conformance.translation.source.constants import Symbol
+from conformance.translation.source.layer_translation import TargetLayer, TranslatedLayer
+from conformance.translation.source.model_source import Scope
+
+COMMENT_WIDTH = 110
+"""Maximum width of comments, in characters."""
+
+
+def module_lines(layers: Sequence[TranslatedLayer], surface: str, style: ModuleStyle) -> Iterator[str]:
+    """Yield the lines of a file with all layers for one surface."""
+    yield from style.imports
+    for scope, members in groupby(layers, key=lambda one: one.layer.scope):
+        yield ""
+        yield ""
+        own = [(one, next((target for target in one.targets if target.surface == surface), None)) for one in members]
+        yield from _class_lines(scope, own, style) if scope.kind == "class" else _function_lines(scope, own, style)
+
+
+Member = tuple[TranslatedLayer, TargetLayer | None]
+
+
+def _class_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle) -> Iterator[str]:
+    # A field of the source is `self.name` there, and a parameter in other styles.
+    rename = _Names(scope, style)
+    yield f"class {scope.name}({style.base}):"
+    if style.has_fields and scope.parameters:
+        yield from (f"{INDENT}{_field(name, symbol)}" for name, symbol in scope.parameters.items())
+        yield ""
+    yield INDENT + style.constructor.format(parameters=_parameters(scope, style))
+    body = [*style.first_lines, *(line for member in members for line in _attribute_lines(member, style, rename))]
+    yield from textwrap.indent("\n".join(body or ["pass"]), INDENT * 2).splitlines()
+    for layer, target in members:
+        if target and target.steps and not _is_attribute(target.steps, style):
+            yield ""
+            yield f"{INDENT}def {_identifier(layer.layer.name)}(self, x):"
+            yield from _method_lines(layer, target.steps, rename)
+    yield ""
+    yield f"{INDENT}def {style.call_method}(self, x):"
+    yield f"{INDENT * 2}# Write the calls of the source here:"
+    for method in scope.forward:
+        yield from (f"{INDENT * 2}#{line[3:] if line.startswith(INDENT) else line}" for line in method.splitlines())
+    yield f"{INDENT * 2}raise NotImplementedError"
+
+
+def _function_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle) -> Iterator[str]:
+    indent = ""
+    rename = _Names(scope, style, in_class=False)
+    if scope.kind == "function":
+        yield f"def {scope.name}({_parameters(scope, style).removeprefix(', ')}):"
+        indent = INDENT
+    for layer, target in members:
+        yield from (f"{indent}{line}" for line in _comments(layer, target))
+        name = _identifier(layer.layer.name)
+        if not target or not target.steps:
+            continue
+        if _is_attribute(target.steps, style):
+            start = "return " if layer.layer.returned and indent else f"{name} = "
+            yield f"{indent}{start}{rename(_constructor(layer, target.steps, style))}"
+        else:
+            yield f"{indent}def {name}(x):"
+            yield from (f"{indent}{line[len(INDENT) :]}" for line in _method_lines(layer, target.steps, rename))
+    if indent and not any(target and target.steps for _, target in members):
+        yield f"{indent}pass"
+
+
+def _attribute_lines(member: Member, style: ModuleStyle, rename: _Names) -> Iterator[str]:
+    layer, target = member
+    yield from _comments(layer, target)
+    if not target or not target.steps:
+        return
+    name = _identifier(layer.layer.name)
+    if _is_attribute(target.steps, style):
+        yield f"self.{name} = {rename(_constructor(layer, target.steps, style))}"
+        return
+    for number, step in enumerate(target.steps):
+        if step.has_weights:
+            yield f"self.{name}_{number} = {rename(step.text)}"
+
+
+def _method_lines(layer: TranslatedLayer, steps: Sequence[LayerStep], rename: _Names) -> Iterator[str]:
+    name = _identifier(layer.layer.name)
+    for number, step in enumerate(steps):
+        called = f"self.{name}_{number}" if step.has_weights else rename(step.text)
+        text = f"x = {called}(x)" if step.is_layer else rename(step.text)
+        yield from (f"{INDENT * 2}{line}" for line in text.splitlines())
+    yield f"{INDENT * 2}return x"
+
+
+def _is_attribute(steps: Sequence[LayerStep], style: ModuleStyle) -> bool:
+    """Whether a layer is one expression that creates it."""
+    return all(step.is_layer for step in steps) and (len(steps) == 1 or bool(style.sequence))
+
+
+def _constructor(layer: TranslatedLayer, steps: Sequence[LayerStep], style: ModuleStyle) -> str:
+    text = ", ".join(step.text for step in steps)
+    if len(steps) > 1:
+        text = style.sequence.format(layers=text)
+    if not style.name_keyword or not any(step.has_weights for step in steps):
+        return text
+    # Weights are loaded by the name of the layer.
+    return f"{text[:-1]}, {style.name_keyword}={_identifier(layer.layer.name)!r})"
+
+
+def _comments(layer: TranslatedLayer, target: TargetLayer | None) -> Iterator[str]:
+    """Yield the comments on a layer: its text in the source, and all that needs attention."""
+    found = layer.layer
+    remarks = list(remark_texts(layer, target))
+    is_done = bool(target and target.steps)
+    yield from comment_lines(f"line {found.line}: {'' if is_done else f'{found.name} = '}{found.text}")
+    yield from (line for remark in remarks for line in comment_lines(f"! {remark}"))
+
+
+def remark_texts(layer: TranslatedLayer, target: TargetLayer | None) -> Iterator[str]:
+    """Yield what a user has to know about a layer on one surface."""
+    if layer.problem:
+        yield layer.problem
+    yield from layer.notes
+    if target is None:
+        return
+    if target.steps is None:
+        yield f"unsupported: {target.reason}"
+    yield from target.caveats
+    if target.needs_shape:
+        yield f"the text depends on the size of the input; give it with --input {layer.layer.full_name}=N,C,…"
+
+
+def comment_lines(text: str, indent: str = "") -> list[str]:
+    """Return a text as comments."""
+    return textwrap.wrap(
+        text,
+        COMMENT_WIDTH,
+        initial_indent=f"{indent}# ",
+        subsequent_indent=f"{indent}#   ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+class _Names:
+    """Writes the names of parameters as a style has them: `planes`, or `self.planes` for a field."""
+
+    def __init__(self, scope: Scope, style: ModuleStyle, *, in_class: bool = True) -> None:
+        self.names, self.is_field = [*scope.parameters], style.has_fields and in_class
+
+    def __call__(self, text: str) -> str:
+        for name in self.names:
+            text = re.sub(rf"\bself\.{name}\b", name, text)
+            if self.is_field:
+                # Not the name of an argument, `features=features`.
+                text = re.sub(rf"(?<![\w.]){name}\b(?!\s*=[^=])", f"self.{name}", text)
+        return text
+
+
+def _identifier(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
+def _field(name: str, symbol: Symbol) -> str:
+    kind = type(symbol.default).__name__ if symbol.default is not None else "object"
+    return f"{name}: {kind} = {symbol.default!r}" if symbol.has_default else f"{name}: int"
+
+
+def _parameters(scope: Scope, style: ModuleStyle) -> str:
+    own = (f"{name}={one.default!r}" if one.has_default else name for name, one in scope.parameters.items())
+    return "".join(f", {one}" for one in [*own, *style.extra_parameters])
+
+
+def list_lines(layers: Iterable[TranslatedLayer], where: str) -> Iterator[str]:
+    """Yield the lines of the list: each layer with its meaning and its text on every surface."""
+    for scope, members in groupby(layers, key=lambda one: one.layer.scope):
+        title = f"{scope.kind} {scope.name}, line {scope.line}" if scope.name else "module"
+        yield from ("", f"{where}: {title}")
+        for layer in members:
+            found = layer.layer
+            yield f"  {found.name}, line {found.line}: {found.text}"
+            yield from _indented(layer.problem or layer.meaning)
+            yield from (line for note in layer.notes for line in _indented(f"! {note}"))
+            groups: dict[TargetLayer, list[str]] = {}
+            for target in layer.targets:
+                groups.setdefault(replace(target, surface=""), []).append(target.surface)
+            for target, surfaces in groups.items():
+                yield from _target_lines(layer, target, ", ".join(surfaces))
+
+
+def _target_lines(layer: TranslatedLayer, target: TargetLayer, surfaces: str) -> Iterator[str]:
+    lines = [line for step in target.steps or () for line in step.text.splitlines()]
+    yield f"    {surfaces}:{f' {lines[0]}' if len(lines) == 1 else ''}"
+    yield from (f"      {line}" for line in lines[len(lines) == 1 :])
+    bare = TranslatedLayer(layer.layer)
+    yield from (line for remark in remark_texts(bare, target) for line in _indented(f"! {remark}", "      "))
+
+
+def _indented(text: str, indent: str = "    ") -> list[str]:
+    return textwrap.wrap(
+        text, COMMENT_WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+    )

@@ -1,0 +1,111 @@
+"""`conformance translate` with the file or module of a model: selection of the file, options and errors."""
+
+import shlex
+
+import pytest
+
+from conformance import cli
+from conformance.cli.model_files import find_source
+
+MODEL = """\
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, planes):
+        super().__init__()
+        self.conv = nn.Conv2d(3, planes, 3, padding=planes)
+        self.pool = nn.MaxPool2d(3, 2, ceil_mode=True)
+        self.bn = nn.BatchNorm2d(planes)
+"""
+
+
+@pytest.fixture(autouse=True)
+def model(tmp_path, monkeypatch):
+    """Run every command in a folder with a model, and a package whose import is an error."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.py").write_text(MODEL, "utf-8")
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("raise SystemExit('imported')", "utf-8")
+    (tmp_path / "package" / "net.py").write_text(f"raise SystemExit('imported')\n{MODEL}", "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def translated(capsys):
+    """Return a function that runs the command with a line of arguments: (status, output, errors)."""
+
+    def command(line):
+        with pytest.raises(SystemExit) as left:
+            cli.main(["translate", *shlex.split(line)])
+        out, error = capsys.readouterr()
+        assert "Traceback" not in out + error
+        return left.value.code or 0, out, error
+
+    return command
+
+
+def test_file_lists_its_layers_and_asks_for_a_shape_once(translated):
+    status, out, error = translated("model.py --from torch --to flax")
+    assert (status, error) == (0, "")
+    assert "conv, line 7: nn.Conv2d(3, planes, 3, padding=planes)" in out
+    assert (
+        "    flax.linen: nn.Conv(planes, (3, 3), strides=(1, 1), padding=((planes, planes), (planes, planes)))" in out
+    )
+    assert "not a window operator: check momentum" in out
+    assert out.endswith("2 of 3 layers translated\ngive the shape of the input of Net.pool: --input LAYER=N,C,…\n")
+
+
+def test_shape_and_value_change_the_text(translated):
+    _, out, _ = translated(
+        "model.py --from torch --to flax --input pool=1,8,16,16 --set planes=2 --surface keras-jax.layers"
+    )
+    assert "nn.Conv(2, (3, 3), strides=(1, 1), padding=((2, 2), (2, 2)))" in out
+    assert "give the shape" not in out
+
+
+def test_module_is_found_and_not_imported(translated):
+    status, out, _ = translated("package.net --from torch --to flax")
+    assert status == 0
+    assert "conv, line 8" in out
+
+
+def test_module_of_each_surface_is_printed_once(translated):
+    _, out, _ = translated("model.py --from torch --to keras --to flax --as module --input pool=1,8,17,17")
+    assert out.count("class Net(keras.Model)") == 2  # a composition of one engine differs
+    assert out.count("class Net(nn.Module)") == 1
+
+
+@pytest.mark.parametrize("text", ["nn.MaxPool2d(2)", "no.such.module", "package.none", "max_pool"])
+def test_other_text_is_no_source(text):
+    assert find_source(text) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("other.py --from torch --to flax", "other.py: no such file"),
+        ("model.py --from torch", "needs --to"),
+        ("model.py --from torch --to flax --stride 2", "--stride: not for a model"),
+        ("model.py --from torch --to flax --format json", "text only"),
+        ("model.py --from torch --to jax.lax --as module", "jax.lax has no modules"),
+        ("model.py --from torch --to flax --set planes", "expected NAME=VALUE"),
+        ("model.py --from torch --to flax --set planes=f()", "expected NAME=VALUE"),
+        ("model.py --from torch --to flax --input pool=3", "expected LAYER=N,C,…"),
+        ("model.py --from torch --to flax --input pol=1,2,8,8", "no layer 'pol'"),
+        ("model.py --from keras --to flax", "no layer of keras found"),
+        ("binary.py --from torch --to flax", "binary.py: not UTF-8"),
+        ("large.py --from torch --to flax", "large.py: more than 1048576 bytes"),
+        ("broken.py --from torch --to flax", "broken.py:2: not Python"),
+        ("max_pool --window 2 --as module", "--as module: only for a model"),
+        ("max_pool --window 2 --set a=1", "--set: only for a model"),
+    ],
+)
+def test_errors_are_one_line(translated, model, line, message):
+    (model / "binary.py").write_bytes(b"\xff\xfe")
+    (model / "large.py").write_bytes(b"#" * (2**20 + 1))
+    (model / "broken.py").write_text("a = 1\ndef f(:\n", "utf-8")
+    status, out, error = translated(line)
+    assert (status, out) == (2, "")
+    assert message in error
+    assert error.count("\n") == 1

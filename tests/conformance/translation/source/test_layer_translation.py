@@ -1,0 +1,130 @@
+"""Translations of the layers of a source: symbols, sizes, other layers and modules."""
+
+import ast
+
+import pytest
+
+from conformance.adapters import registry
+from conformance.translation.source.module_text import list_lines, module_lines
+from tests.conformance.translation.source.test_planted_ports import SURFACES, layers
+
+HEAD = "import torch.nn as nn\nclass Net(nn.Module):\n    def __init__(self, planes, stride=1, mode='zeros'):\n"
+
+
+def net(*lines):
+    return HEAD + "".join(f"        self.{line}\n" for line in lines)
+
+
+def texts(layer):
+    return [step.text for step in layer.targets[0].steps or ()]
+
+
+def translated(line, target="flax", shape=None):
+    return layers(net(line), "torch", target, shape)[0]
+
+
+def test_symbol_stays_in_the_text_where_it_changes_nothing_else():
+    layer = translated("c = nn.Conv2d(planes, planes * 2, 3, stride=stride, padding=1)")
+    assert texts(layer) == ["nn.Conv(planes * 2, (3, 3), strides=(stride, stride), padding=((1, 1), (1, 1)))"]
+    assert "stride is 1 by default" in layer.meaning
+
+
+def test_depthwise_layer_has_one_symbol_for_all_numbers():
+    layer = translated("c = nn.Conv2d(planes, planes, 3, groups=planes)")
+    assert "feature_group_count=planes" in texts(layer)[0]
+
+
+def test_value_that_changes_more_is_needed_by_name():
+    layer = translated("c = nn.Conv2d(8, planes, 3, padding_mode=mode, bias=planes)")
+    assert "--set planes=…" in layer.problem
+
+
+def test_default_is_used_where_the_text_depends_on_it():
+    layer = translated("c = nn.Conv2d(8, 8, 3, padding_mode=mode)")
+    assert layer.notes == ("written for mode='zeros', the default",)
+    assert texts(layer)
+
+
+def test_other_names_stay_where_one_default_is_used():
+    text = (
+        "from torch import nn\ndef f(i, o, stride=1, groups=1):\n    return nn.Conv2d(i, o, 3, stride, groups=groups)\n"
+    )
+    (layer,) = layers(text, "torch", "flax", None)
+    assert texts(layer) == ["nn.Conv(o, (3, 3), strides=(stride, stride), padding='VALID')"]
+    assert layer.notes == ("written for groups=1, the default",)
+
+
+def test_text_without_a_shape_has_numbers_in_place_of_a_word():
+    """For extents 9 and 224, `same` means other paddings; the numbers are right for both."""
+    layer = translated("c = nn.Conv2d(3, 8, 7, stride=2, padding=3)", "keras")
+    assert texts(layer)[0] == "keras.layers.ZeroPadding2D(((3, 3), (3, 3)))"
+
+
+def test_text_that_depends_on_the_size_asks_for_it():
+    assert translated("p = nn.MaxPool2d(3, 2, ceil_mode=True)").targets[0].needs_shape
+    given = translated("p = nn.MaxPool2d(3, 2, ceil_mode=True)", shape=(1, 2, 112, 112)).targets[0]
+    assert not given.needs_shape
+    assert "((0, 1), (0, 1))" in given.steps[0].text
+
+
+def test_layer_with_many_channels_is_translated_with_fewer():
+    layer = translated("c = nn.Conv2d(512, 1024, 3, padding=1)", shape=(1, 512, 224, 224))
+    assert texts(layer) == ["nn.Conv(1024, (3, 3), strides=(1, 1), padding=((1, 1), (1, 1)))"]
+
+
+def test_unsupported_layer_has_the_reason():
+    layer = translated("c = nn.FractionalMaxPool2d(2, output_size=3)")
+    assert layer.targets[0].steps is None
+    assert "no fractional pooling" in layer.targets[0].reason
+
+
+def test_layer_of_another_kind_has_no_translation():
+    layer = translated("f = nn.Linear(3, 4)")
+    assert "not a window operator: the weights are (out, in)" in layer.problem
+
+
+def test_activation_comes_after_the_layer():
+    text = "from keras import layers\nx = layers.Conv2D(8, 3, activation='relu')\n"
+    (layer,) = layers(text, "keras", "torch", (1, 3, 8, 8))
+    assert layer.notes == ("activation='relu' comes after it",)
+    assert texts(layer) == ["nn.Conv2d(3, 8, 3)"]
+
+
+MODEL = (
+    net(
+        "conv1 = nn.Conv2d(3, planes, 3, stride=stride, padding=1)",
+        "bn = nn.BatchNorm2d(planes)",
+        "pool = nn.MaxPool2d(3, 2, 1)",
+        "features = nn.Sequential(nn.Conv2d(3, 4, 2), nn.ConvTranspose2d(4, 4, 2, groups=2))",
+    )
+    + "    def forward(self, x):\n        return self.pool(self.conv1(x))\n"
+)
+
+
+@pytest.mark.parametrize("target", SURFACES)
+def test_module_is_python_with_all_layers(target):
+    found = layers(MODEL, "torch", target, (1, 3, 8, 8)) if target != "flax" else layers(MODEL, "torch", target, None)
+    surface = SURFACES[target]
+    text = "\n".join(module_lines(found, surface, registry.module_styles()[surface]))
+    tree = ast.parse(text)
+    (cls,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    attributes = {ast.unparse(one.targets[0]) for one in ast.walk(cls) if isinstance(one, ast.Assign)}
+    methods = {one.name for one in cls.body if isinstance(one, ast.FunctionDef)}
+    assert {"self.conv1", "self.features_0"} <= attributes
+    assert "self.pool" in attributes or "pool" in methods
+    assert "# line 5: bn = nn.BatchNorm2d(planes)" in text
+    assert "#     return self.pool(self.conv1(x))" in text
+
+
+def test_module_of_a_dataclass_reads_its_fields():
+    surface = SURFACES["flax"]
+    lines = [*module_lines(layers(MODEL, "torch", "flax", None), surface, registry.module_styles()[surface])]
+    assert "    stride: int = 1" in lines
+    assert any("self.conv1 = nn.Conv(self.planes" in line for line in lines)
+
+
+def test_list_names_every_layer_once():
+    lines = [*list_lines(layers(MODEL, "torch", "flax", None), "model.py")]
+    assert [line.split(",")[0].strip() for line in lines if line.startswith("  ") and not line.startswith("   ")] == [
+        "conv1", "bn", "pool", "features.0", "features.1",
+    ]  # fmt: skip
