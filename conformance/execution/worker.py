@@ -473,11 +473,12 @@ def run_program(
 class ProgramRunner:
     """Runs programs after a setup, restores the state after each, and sends the replies.
 
-    replies: the stream of the replies; state_of_process: returns the ProcessState of now; names: those of the setup.
+    replies: the stream of the replies; worker_state: the module; names: those of the setup.
     """
 
-    def __init__(self, replies: BinaryIO, state_of_process: Callable[[bool], Any], names: Names) -> None:
-        self._replies, self._state_of_process, self._names = replies, state_of_process, names
+    def __init__(self, replies: BinaryIO, worker_state: Any, names: Names) -> None:
+        self._replies, self._names = replies, names
+        self._state_of_process, self._seed_generators = worker_state.ProcessState, worker_state.seed_generators
         self._compiled: CompiledPrograms = {}
         self.finish_setup("", trusted=False)
 
@@ -520,6 +521,7 @@ class ProgramRunner:
             if not child:
                 try:
                     set_temporary_folder(folder)
+                    self._seed_generators()  # `random` seeds its generator from the system in a fork
                     # Several runs without a crash share the fork, as runs of a repeated case share a worker.
                     for number in range(min(remaining, MAX_RUNS_OF_FORK)):
                         progress[0] = 1
@@ -604,7 +606,7 @@ def main() -> None:
     requests, replies = open_protocol(run_under_supervisor(), worker_state)
     # The suite itself writes programs with `np`, for example for padding and divisors.
     names: Names = {"np": np}
-    runner = ProgramRunner(replies, worker_state.ProcessState, names)
+    runner = ProgramRunner(replies, worker_state, names)
     process = os.getpid()
     must_end = ""
     while not must_end and (frame := read_frame(requests)) is not None:
