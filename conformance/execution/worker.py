@@ -1,7 +1,7 @@
 """Worker process: runs programs in the interpreter that has the framework installed.
 
-The file needs Python 3.8, the standard library and NumPy, and of the project only worker_state.py in its folder. It
-contains no framework names.
+The file needs Python 3.8, the standard library and NumPy, and of the project only the package worker_state in its
+folder. It contains no framework names.
 
 Requests and replies are frames on two pipes, the original standard input and output of the process. The worker opens a
 pipe only while it reads or writes a frame, so that a program finds no descriptor of the protocol. Standard output is
@@ -110,11 +110,12 @@ MACHINE_ERRORS = (MemoryError, RecursionError)
 
 
 def load_worker_state() -> Any:
-    """Return the module worker_state, loaded from the folder of this file."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker_state.py")
-    spec = importlib.util.spec_from_file_location("worker_state", path)
+    """Return the package worker_state, loaded from the folder of this file. Its modules import each other."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker_state", "__init__.py")
+    spec = importlib.util.spec_from_file_location("conformance_worker_state", path)
     assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - the path ends in .py
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
 

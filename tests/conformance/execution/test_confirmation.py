@@ -33,7 +33,9 @@ def results(tmp_path, further, cases=CASES, *, entries=(), repeat=1, **texts):
     path = tmp_path / "fake.jsonl"
     options = RunOptions(limits=Limits(case_seconds=5), repeat=repeat)
     ledger = Ledger(tuple(entries))
-    Run(backend(maximum(further), **texts), load(tmp_path, *cases), ledger, options, python=sys.executable).execute(path)
+    Run(backend(maximum(further), **texts), load(tmp_path, *cases), ledger, options, python=sys.executable).execute(
+        path
+    )
     records = map(json.loads, path.read_text("utf-8").splitlines())
     return {r["case"].partition("/")[2]: r for r in records if r["record"] == "result"}
 
