@@ -26,7 +26,7 @@ def maximum(further):
         strides = ", ".join(["...", *(f"::{stride}" for stride in step.stride)])
         return (LEAVE, *(() if step.window[0] > 4 else (MAXIMUM.format(strides=strides),)), *further(step.stride[0]))
 
-    return Surface("s", {"max_pool": lowering}, validates=False)
+    return Surface("s", {"max_pool": lowering})
 
 
 def results(tmp_path, further, cases=CASES, *, entries=(), repeat=1, **texts):
