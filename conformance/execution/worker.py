@@ -117,6 +117,8 @@ def load_worker_state() -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
+    for name in ("generators", "process_state", "streams"):
+        importlib.import_module(f"{spec.name}.{name}")
     return module
 
 
@@ -284,7 +286,7 @@ def exit_like(status: int) -> None:
 
 def open_protocol(supervised: bool, worker_state: Any) -> tuple[BinaryIO, BinaryIO]:
     """Return the streams of requests and replies. Programs get an empty input, and standard error as output."""
-    os.dup2(2, worker_state.ERRORS_DESCRIPTOR, inheritable=False)
+    os.dup2(2, worker_state.streams.ERRORS_DESCRIPTOR, inheritable=False)
     try:
         if not supervised:
             raise OSError("the parent process is not a supervisor")
@@ -294,7 +296,7 @@ def open_protocol(supervised: bool, worker_state: Any) -> tuple[BinaryIO, Binary
         # os.dup returns descriptors that executed programs do not inherit. A command that a test program starts can
         # neither write into the protocol nor delay the end of the pipe.
         requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    worker_state.set_streams(None)
+    worker_state.streams.set_streams(None)
     return requests, replies
 
 
@@ -479,7 +481,10 @@ class ProgramRunner:
 
     def __init__(self, replies: BinaryIO, worker_state: Any, names: Names) -> None:
         self._replies, self._names = replies, names
-        self._state_of_process, self._seed_generators = worker_state.ProcessState, worker_state.seed_generators
+        self._state_of_process, self._seed_generators = (
+            worker_state.process_state.ProcessState,
+            worker_state.generators.seed_generators,
+        )
         self._compiled: CompiledPrograms = {}
         self.finish_setup("", trusted=False)
 
@@ -614,7 +619,7 @@ def main() -> None:
         request, arrays = frame
         del frame  # the runner releases the inputs after the program
         if "setup" in request:
-            reply = run_setup(request, names, worker_state.seed_generators)
+            reply = run_setup(request, names, worker_state.generators.seed_generators)
             runner.finish_setup(request["reset"], request["trusted"])
             # Collections after programs skip the objects of the framework, which live as long as the process.
             gc.freeze()

@@ -7,9 +7,3 @@ Most state is restored without a report. Changed floating-point state is restore
 numbers of later computations in the same process. If something cannot be restored, or if a thread of the program is
 still running, the worker exits after its reply and the suite starts a new one.
 """
-
-from .generators import seed_generators
-from .process_state import ProcessState
-from .streams import ERRORS_DESCRIPTOR, set_streams
-
-__all__ = ["ERRORS_DESCRIPTOR", "ProcessState", "seed_generators", "set_streams"]
