@@ -1,6 +1,6 @@
 """Measure the time for checking the state of a worker process after a program that changed nothing.
 
-The check is that of every case, conformance/execution/worker_state.py. The items are also measured one by one. The
+The check is that of every case, conformance/execution/worker_state/. The items are also measured one by one. The
 unit of the ratio is the time for an empty loop of 100 rounds in the same process.
 
     python benchmarks/state_check.py --write docs/run_speed.md
@@ -10,7 +10,9 @@ import timeit
 from collections.abc import Callable
 
 # First, because the modules that are loaded before it are part of the state. In a worker, there are no others.
-from conformance.execution.worker_state import PROCESS_STATE, FloatingPointState, ProcessState, RunningThreads
+from conformance.execution.worker_state.floating_point import FloatingPointState
+from conformance.execution.worker_state.process_state import PROCESS_STATE, ProcessState
+from conformance.execution.worker_state.threads import RunningThreads
 
 # isort: split
 import tables

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from conformance.cases.arrays import Array
 from conformance.execution.protocol import Frame, encode_frame, read_frame
-from conformance.execution.worker import remove_temporary_files
+from conformance.execution.worker import TEMPORARY_FOLDER_VARIABLE, remove_temporary_files
 from conformance.system import processes
 
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ CHUNK_BYTES = 1 << 16
 """Number of bytes that are read from a pipe, or buffered before they are written to it, at a time."""
 PIPE_BUFFER_BYTES = 1 << 20
 """Buffer size of a pipe in bytes. Neither end blocks while the buffer has room."""
-TEMPORARY_FOLDER_VARIABLE = "CONFORMANCE_WORKER_TMPDIR"
-"""Environment variable of a worker with the folder for its temporary files. worker.py has the same text."""
 ONE_THREAD_VARIABLES = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Variables that limit OpenMP, OpenBLAS and MKL to one thread."""
 
@@ -57,7 +55,7 @@ class Connection:
     memory: limit in bytes, 0 for no limit. variables: additional environment variables. arrived: event that is set
     when a frame arrives or the process exits.
     memory_bytes: last measured memory; excess_bytes: memory when the limit was exceeded, otherwise 0; read_delay:
-    seconds before the next read, see BatchedReader.
+    seconds before the next read, see BatchedReader; forks: whether the process runs programs in forks.
     """
 
     def __init__(
@@ -71,6 +69,7 @@ class Connection:
         self._reply_arrived = arrived or threading.Event()
         self.memory_bytes = self.excess_bytes = 0
         self.read_delay = 0.0
+        self.forks = False
         self._worker_pid = 0
         self._process_mark = uuid.uuid4().hex
         self._temporary_folder = tempfile.mkdtemp(prefix="conformance-worker-")
@@ -110,9 +109,9 @@ class Connection:
         for task in (self._read_frames, self._write_frames):
             threading.Thread(target=task, daemon=True).start()
 
-    def send(self, header: dict[str, Any], arrays: Sequence[Array] = ()) -> None:
-        """Queue a frame with a new request id. A thread writes it to the process."""
-        self._requests.append(secrets.token_hex(REQUEST_ID_BYTES))
+    def send(self, header: dict[str, Any], arrays: Sequence[Array] = (), replies: int = 1) -> None:
+        """Queue a frame with a new request id. A thread writes it to the process. replies: their number."""
+        self._requests.extend([secrets.token_hex(REQUEST_ID_BYTES)] * replies)
         self._outbox.put(encode_frame({"request": self._requests[-1], **header}, arrays))
 
     def receive(self, limit: float) -> Frame | None:
@@ -134,7 +133,10 @@ class Connection:
         """Return the resident memory of the process in bytes."""
         # The started process is the supervisor. Measure its child, which runs the programs. It does not exist at first.
         self._worker_pid = self._worker_pid or processes.worker_pid(self.process.pid)
-        self.memory_bytes = processes.resident_bytes(self._worker_pid or self.process.pid)
+        measured = [self._worker_pid or self.process.pid]
+        if self.forks:
+            measured += processes.child_pids(self._worker_pid)
+        self.memory_bytes = max(map(processes.resident_bytes, measured))
         return self.memory_bytes
 
     def stop(self) -> None:
@@ -182,9 +184,16 @@ class Connection:
             return f"signal {-status} ({signal.strsignal(-status)}){self.last_output()}"
         return f"the process exited with status {status}{self.last_output()}"
 
-    def last_output(self) -> str:
-        """Return the last line of standard error as the end of a sentence, "" if there was no output."""
-        self._stderr_thread.join(1)  # the last output may not have been read yet
+    def forget_output(self) -> None:
+        """Forget what was read from standard error until now."""
+        self._stderr.clear()
+
+    def last_output(self, *, wait: bool = True) -> str:
+        """Return the last line of standard error as the end of a sentence, "" if there was no output.
+
+        wait: for the end of the output, because the process ends.
+        """
+        self._stderr_thread.join(int(wait))  # the last output may not have been read yet
         lines = bytes(self._stderr).decode("utf-8", "replace").split("\n")
         printed = [line.strip() for line in lines if line.strip()]
         return f"; last output: {printed[-1][:300]}" if printed else ""

@@ -75,7 +75,9 @@ def is_start_reply(header: Mapping[str, Any]) -> bool:
         return ready is False and isinstance(header.get("message"), str)
     texts = [header.get("python"), header.get("hardware", "")]
     texts += packages.values() if isinstance(packages, dict) else [None]
-    return isinstance(cpu, list) and all(isinstance(text, str) for text in (*texts, *cpu))
+    if not (isinstance(cpu, list) and isinstance(header.get("forks"), bool)):
+        return False
+    return all(isinstance(text, str) for text in (*texts, *cpu))
 
 
 def is_program_reply(header: Mapping[str, Any]) -> bool:

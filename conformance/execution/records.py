@@ -107,6 +107,7 @@ def result_record(
         reason=reason,
         issue=issue,
         changed_state=outcome.changed_state or None,
+        after_others=outcome.after_others or None,
     )
 
 

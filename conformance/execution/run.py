@@ -22,7 +22,9 @@ from conformance import IncompleteRun
 from conformance.adapters.api import Backend, Program, Surface, Unsupported
 from conformance.cases.case import Case
 from conformance.catalogue.loading import Catalogue
+from conformance.execution.confirmation import Confirmer
 from conformance.execution.job import Job, WorkerFailed
+from conformance.execution.lone_worker import LoneWorker
 from conformance.execution.options import DEFAULT_OPTIONS, RunOptions
 from conformance.execution.pool import WorkerPool, mode_workers, worker_count
 from conformance.execution.records import case_record_line, environment_record, program_record
@@ -36,6 +38,7 @@ from conformance.translation.lowering import translate
 from conformance.translation.program_cache import ProgramCache
 from reports.results import (
     CatalogueIdentity,
+    ConventionRecord,
     Header,
     Level,
     Outcome,
@@ -86,6 +89,7 @@ class Run:
         # With repeats, a crash in some of them is a flaky outcome. A retry would hide it.
         self.new_worker = partial(Worker, backend, python, options.limits, retry=self.repeat == 1)
         self.pool = WorkerPool([first_worker or self.new_worker()])
+        self.confirmer = Confirmer(backend, lambda backend: LoneWorker(backend, python, options.limits), self.repeat)
         self.expected = lru_cache(MAX_EXPECTED_IN_MEMORY)(compute_expected)
         # Many cases have equal programs. One object for each saves memory in large runs.
         self._unique_programs: dict[Program | Unsupported, Program | Unsupported] = {}
@@ -225,6 +229,7 @@ class Run:
             raise IncompleteRun(f"backend {self.backend.name}: cannot restart its worker: {error}") from None
         finally:
             self.pool.kill()
+            self.confirmer.kill()
             if self.program_cache:
                 self.program_cache.save()
 
@@ -275,13 +280,27 @@ class Run:
             file.write_case(task.case.id, expected.record_line or case_record_line(task.case, expected))
         if isinstance(program, Program) and program.digest not in contents.programs:
             file.write(program_record(program))
-        result, convention = self.judge.judge_task(task, outcome, expected)
+        _, result, convention = self.judge_confirmed(task, outcome, expected)
         if convention is not None and (task.case.id, task.surface.name) not in contents.conventions:
             file.write(convention)
         # `merge` sorts the results of all shards by this position, into the order of the undivided run.
         order = run_order(self.judge.expected_failures(task))
         file.write(replace(result, place=(order, task.number)) if self.selection.shard else result)
         return result
+
+    def judge_confirmed(
+        self, task: Task, outcome: ProgramOutcome, expected: Expected | None = None
+    ) -> tuple[ProgramOutcome, ResultRecord, ConventionRecord | None]:
+        """Return the outcome that counts and its records, after a run alone in a process if it is not as expected.
+
+        expected: the expected result of the case, if it has been computed already. Raises WorkerFailed.
+        """
+        result, convention = self.judge.judge_task(task, outcome, expected, is_final=False)
+        if self.confirmer.needs_confirmation(outcome, result):
+            outcome = self.confirmer.confirmed(task, self.make_job(task), outcome, self.judge, expected)
+            result, convention = self.judge.judge_task(task, outcome, expected, is_final=False)
+        self.judge.record_answer(convention)
+        return outcome, result, convention
 
     @property
     def header_identity(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.adapters.api import Program, Surface, Unsupported
@@ -100,31 +100,43 @@ class TaskJudge:
 
     def combine_outcomes(self, case: Case, outcomes: Sequence[ProgramOutcome]) -> ProgramOutcome:
         """Combine the outcomes of the repeated runs of a case into one."""
-        return combine_repeats(outcomes, lambda outcome: self._is_wrong(case, outcome))
+        if len(outcomes) == 1:
+            return outcomes[0]
+        combined = combine_repeats(outcomes, lambda outcome: self._is_wrong(case, outcome))
+        # The first run decides: only the same program ran between it and the last one.
+        return replace(combined, alone=outcomes[0].alone)
 
     def _is_wrong(self, case: Case, outcome: ProgramOutcome) -> bool:
         target = self.expected(case).target
         return target is not None and judge_outcome(outcome, target).verdict != Verdict.AGREE
 
     def judge_task(
-        self, task: Task, outcome: ProgramOutcome, expected: Expected | None = None
+        self, task: Task, outcome: ProgramOutcome, expected: Expected | None = None, *, is_final: bool = True
     ) -> tuple[ResultRecord, ConventionRecord | None]:
         """Return the result record of an outcome, and the convention record if the case observes a convention.
 
-        expected: the expected result of the case, if it has been computed already.
+        expected: the expected result of the case, if it has been computed already. is_final: whether the answer to a
+        convention can contradict those of later cases.
         """
         verdict, convention = OutcomeVerdict(None), None
         if outcome.kind in JUDGED_OUTCOMES or task.case.convention_id is not None:
             expected = expected or self.expected(task.case)
-            verdict, convention = self._judge_outcome(task, outcome, expected)
+            verdict, convention = self._judge_outcome(task, outcome, expected, is_final=is_final)
         entry = self.ledger_entry(task)
         record = result_record(
             task.case, task.surface, task.program, outcome, verdict=verdict, expected=expected, entry=entry
         )
         return record, convention
 
+    def record_answer(self, convention: ConventionRecord | None) -> None:
+        """Record the final answer to a convention. Crashes are not answers."""
+        if convention is not None and convention.observed not in FATAL_OUTCOMES:
+            self.observed_answers.conflicting_answer(
+                convention.surface, convention.question, convention.case, convention.observed
+            )
+
     def _judge_outcome(
-        self, task: Task, outcome: ProgramOutcome, expected: Expected
+        self, task: Task, outcome: ProgramOutcome, expected: Expected, *, is_final: bool
     ) -> tuple[OutcomeVerdict, ConventionRecord | None]:
         surface = self._surfaces[task.surface.name]
         if expected.target is not None:
@@ -138,7 +150,9 @@ class TaskJudge:
         convention_id = task.case.convention_id or task.case.id
         declaration = surface.declaration_for(convention_id, task.case.id)
         answer = answer_name(outcome, expected)
-        other = self.observed_answers.conflicting_answer(task.surface.name, convention_id, task.case.id, answer)
+        other = self.observed_answers.conflicting_answer(
+            task.surface.name, convention_id, task.case.id, answer, record=is_final
+        )
         if declaration is not None and declaration.depends_on:
             other = None
         verdict = OutcomeVerdict(None) if answer is None else judge_declaration(answer, declaration, other)

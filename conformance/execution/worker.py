@@ -1,7 +1,7 @@
 """Worker process: runs programs in the interpreter that has the framework installed.
 
-The file needs Python 3.8, the standard library and NumPy, and of the project only worker_state.py in its folder. It
-contains no framework names.
+The file needs Python 3.8, the standard library and NumPy, and of the project only the package worker_state in its
+folder. It contains no framework names.
 
 Requests and replies are frames on two pipes, the original standard input and output of the process. The worker opens a
 pipe only while it reads or writes a frame, so that a program finds no descriptor of the protocol. Standard output is
@@ -11,13 +11,15 @@ arrays, which the header lists as [{"dtype", "shape"}]. bfloat16 is sent as 16-b
 and returns an array with dtype name bfloat16, or a structured array with one uint16 field named bfloat16.
 
 setup    {"request", "threads", "setup", "probe"?, "reset", "packages"}
-                          -> {"request", "ready": true, "python", "packages", "cpu", "hardware"}
+                          -> {"request", "ready": true, "python", "packages", "cpu", "hardware", "forks"}
                           or {"request", "ready": false, "message", "part"}: part names the text that failed
-run      {"request", "program", "text"?, "arrays"}
+           forks: whether it runs programs in forks
+run      {"request", "program", "text"?, "alone"?, "arrays"}
                           -> {"request", "outcome", "message", "seconds", "certain", "changed", "exit", "arrays"}
            certain: whether the program text caused the crash, so that a retry would crash too
            changed: floating-point state that the program has changed; it has been restored
            exit: why the worker exits after this reply, "" if it does not
+           alone: the number of runs, each with a reply. They run in a fork of a worker that itself runs no program
 
 request is a random id that the reply repeats. Only the process that received a request replies to it: a process that a
 program forks exits when the program returns in it. After each program, the process state is restored. The started
@@ -40,6 +42,7 @@ import glob
 import importlib.util
 import io
 import json
+import mmap
 import os
 import platform
 import resource
@@ -67,12 +70,18 @@ BUFFER_BYTES = 1 << 16
 """Number of bytes that are read from the requests, or buffered before they are written to the replies, at a time."""
 MAX_ERROR_MESSAGE_LENGTH = 2000
 """Characters of an error message."""
+TEMPORARY_FOLDER_VARIABLE = "CONFORMANCE_WORKER_TMPDIR"
+"""Environment variable with the folder for temporary files of a worker."""
+MAX_RUNS_OF_FORK = 255
+"""Maximum number of runs in one fork. The number is a byte."""
 MAX_REPLY_BYTES = 1 << 30
 """Maximum bytes of the arrays that a program returns. A broadcast view can be larger than the memory."""
 SET_CHILD_SUBREAPER = 36
 """Linux constant PR_SET_CHILD_SUBREAPER: orphaned descendants become children of the process that set it."""
 IGNORED_BY_SUPERVISOR = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
 """Signals that end a process by default. The supervisor ends with its worker, or when the suite exits."""
+LAST_OUTPUT_SECONDS = 0.02
+"""Seconds in which the suite reads the last output of a fork that has died, before it gets the reply."""
 ORPHAN_EXIT_TIMEOUT_SECONDS = 3
 """Seconds that a worker gets to exit after the suite has closed its input."""
 TRANSFERABLE_DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
@@ -101,12 +110,15 @@ MACHINE_ERRORS = (MemoryError, RecursionError)
 
 
 def load_worker_state() -> Any:
-    """Return the module worker_state, loaded from the folder of this file."""
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker_state.py")
-    spec = importlib.util.spec_from_file_location("worker_state", path)
+    """Return the package worker_state, loaded from the folder of this file. Its modules import each other."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker_state", "__init__.py")
+    spec = importlib.util.spec_from_file_location("conformance_worker_state", path)
     assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - the path ends in .py
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
+    for name in ("generators", "process_state", "streams"):
+        importlib.import_module(f"{spec.name}.{name}")
     return module
 
 
@@ -167,7 +179,7 @@ def run_under_supervisor() -> bool:
         # Otherwise the reply pipe would remain open until this process has killed the orphans.
         os.close(1)
         kill_orphans()
-        if folder := os.environ.get("CONFORMANCE_WORKER_TMPDIR"):
+        if folder := os.environ.get(TEMPORARY_FOLDER_VARIABLE):
             remove_temporary_files(folder)
         exit_like(status)
     return True
@@ -274,7 +286,7 @@ def exit_like(status: int) -> None:
 
 def open_protocol(supervised: bool, worker_state: Any) -> tuple[BinaryIO, BinaryIO]:
     """Return the streams of requests and replies. Programs get an empty input, and standard error as output."""
-    os.dup2(2, worker_state.ERRORS_DESCRIPTOR, inheritable=False)
+    os.dup2(2, worker_state.streams.ERRORS_DESCRIPTOR, inheritable=False)
     try:
         if not supervised:
             raise OSError("the parent process is not a supervisor")
@@ -284,7 +296,7 @@ def open_protocol(supervised: bool, worker_state: Any) -> tuple[BinaryIO, Binary
         # os.dup returns descriptors that executed programs do not inherit. A command that a test program starts can
         # neither write into the protocol nor delay the end of the pipe.
         requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    worker_state.set_streams(None)
+    worker_state.streams.set_streams(None)
     return requests, replies
 
 
@@ -461,39 +473,163 @@ def run_program(
     return reply, results
 
 
+class ProgramRunner:
+    """Runs programs after a setup, restores the state after each, and sends the replies.
+
+    replies: the stream of the replies; worker_state: the module; names: those of the setup.
+    """
+
+    def __init__(self, replies: BinaryIO, worker_state: Any, names: Names) -> None:
+        self._replies, self._names = replies, names
+        self._state_of_process, self._seed_generators = (
+            worker_state.process_state.ProcessState,
+            worker_state.generators.seed_generators,
+        )
+        self._compiled: CompiledPrograms = {}
+        self.finish_setup("", trusted=False)
+
+    def finish_setup(self, reset: str, trusted: bool) -> None:
+        """Read the state that is restored. What the setup and its imports have changed belongs to it."""
+        self._reset = compile(reset, "<reset>", "exec")
+        self._state = self._state_of_process(trusted)
+
+    def run(self, request: FrameHeader, arrays: list[Any]) -> str:
+        """Run a program and send the reply. Return why the process must not run another one, "" if it may.
+
+        arrays: the inputs. The list is emptied.
+        """
+        process = os.getpid()
+        inputs: Arrays = tuple(arrays)
+        arrays.clear()
+        reply, results = run_program(request, inputs, self._names, self._compiled)
+        exit_fork(process)
+        # Inputs and results end here: their finalizers must not change the state during a later program.
+        encoded = encode_arrays(results)
+        del inputs, results
+        # Before the reply is sent: a reset that crashes or hangs then costs this case and not the next one.
+        reply["changed"], reply["exit"] = self._state.restore()
+        exec(self._reset, self._names)  # noqa: S102 - the adapter's text
+        exit_fork(process)
+        write_frame(self._replies, {"request": request["request"], **reply}, encoded)
+        return str(reply["exit"])
+
+    def run_alone(self, request: FrameHeader, arrays: Arrays) -> None:
+        """Run a program the requested number of times in a fork, in a new one after each crash, and send the replies.
+
+        The fork has its own temporary folder. What it leaves, files and processes, is removed.
+        """
+        remaining, leave = request["alone"], os._exit
+        progress = mmap.mmap(-1, 2)  # shared with the fork: whether a program runs, and the number of replies
+        while remaining > 0:
+            progress[:] = bytes(2)
+            folder = make_folder_for_fork()
+            child = os.fork()
+            if not child:
+                try:
+                    set_temporary_folder(folder)
+                    self._seed_generators()  # `random` seeds its generator from the system in a fork
+                    # Several runs without a crash share the fork, as runs of a repeated case share a worker.
+                    for number in range(min(remaining, MAX_RUNS_OF_FORK)):
+                        progress[0] = 1
+                        must_end = self.run(request, [array.copy() for array in arrays])
+                        progress[:] = bytes((0, number + 1))
+                        if must_end:
+                            break
+                finally:
+                    leave(1)  # not the status of a program: its reply has been sent
+            _, status = os.waitpid(child, 0)
+            kill_orphans()
+            if folder:
+                remove_folder_of_fork(folder)
+            remaining -= progress[1]
+            if progress[0]:
+                remaining -= 1
+                time.sleep(LAST_OUTPUT_SECONDS)
+                write_frame(self._replies, {"request": request["request"], **crash_reply(status)})
+        progress.close()
+
+
+def crash_reply(status: int) -> FrameHeader:
+    """Return the reply for a program whose fork has ended with a status."""
+    if os.WIFSIGNALED(status):
+        text = f"signal {os.WTERMSIG(status)} ({signal.strsignal(os.WTERMSIG(status))})"
+    else:
+        text = f"the process exited with status {os.WEXITSTATUS(status)}"
+    return {
+        "outcome": "crashed",
+        "message": text,
+        "seconds": 0.0,
+        "certain": False,
+        "changed": [],
+        "exit": "",
+        "died": True,
+    }
+
+
+def make_folder_for_fork() -> str:
+    """Return a new folder for the temporary files of a fork, "" if the worker itself has none."""
+    folder = os.path.join(os.environ.get(TEMPORARY_FOLDER_VARIABLE, ""), f"alone-{time.monotonic_ns()}")
+    if not os.path.isabs(folder):
+        return ""
+    os.mkdir(folder, 0o700)
+    return folder
+
+
+def set_temporary_folder(folder: str) -> None:
+    """Set the folder for temporary files, if there is one, for Python and for libraries."""
+    if folder:
+        os.environ["TMPDIR"] = folder
+        if getattr(sys.modules.get("tempfile"), "tempdir", None) is not None:
+            sys.modules["tempfile"].tempdir = folder  # type: ignore[attr-defined]
+
+
+def remove_folder_of_fork(folder: str) -> None:
+    """Remove the folder of a fork. It is empty in most cases."""
+    try:
+        os.rmdir(folder)
+    except OSError:
+        remove_temporary_files(folder)
+
+
+def can_fork() -> bool:
+    """Whether programs can run in forks: on Linux, with one thread, which a fork has, too, and without children."""
+    try:
+        # Without it, the processes that a fork leaves would become children of the supervisor, which kills them late.
+        is_subreaper = ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+        if not is_subreaper or len(os.listdir("/proc/self/task")) > 1:
+            return False
+        os.waitpid(-1, os.WNOHANG)  # raises ChildProcessError if there are no children
+    except ChildProcessError:
+        return True
+    except (OSError, AttributeError):
+        pass
+    return False
+
+
 def main() -> None:
     """Answer requests until the input is closed."""
     worker_state = load_worker_state()
     requests, replies = open_protocol(run_under_supervisor(), worker_state)
-    process = os.getpid()
     # The suite itself writes programs with `np`, for example for padding and divisors.
     names: Names = {"np": np}
-    compiled: CompiledPrograms = {}
-    reset = compile("", "<reset>", "exec")
-    state = worker_state.ProcessState()
-    while (frame := read_frame(requests)) is not None:
+    runner = ProgramRunner(replies, worker_state, names)
+    process = os.getpid()
+    must_end = ""
+    while not must_end and (frame := read_frame(requests)) is not None:
         request, arrays = frame
-        encoded = NO_ARRAYS
+        del frame  # the runner releases the inputs after the program
         if "setup" in request:
-            reply = run_setup(request, names, worker_state.seed_generators)
-            # What the setup and its imports have changed belongs to the state that is restored.
-            reset = compile(request["reset"], "<reset>", "exec")
-            state = worker_state.ProcessState(request["trusted"])
+            reply = run_setup(request, names, worker_state.generators.seed_generators)
+            runner.finish_setup(request["reset"], request["trusted"])
             # Collections after programs skip the objects of the framework, which live as long as the process.
             gc.freeze()
-        else:
-            reply, results = run_program(request, arrays, names, compiled)
+            reply["forks"] = bool(request.get("alone")) and can_fork()
             exit_fork(process)
-            # Inputs and results end here: their finalizers must not change the state during a later program.
-            encoded = encode_arrays(results)
-            del frame, arrays, results
-            # Before the reply is sent: a reset that crashes or hangs then costs this case and not the next one.
-            reply["changed"], reply["exit"] = state.restore()
-            exec(reset, names)  # noqa: S102 - the adapter's text
-        exit_fork(process)
-        write_frame(replies, {"request": request["request"], **reply}, encoded)
-        if reply.get("exit"):
-            break
+            write_frame(replies, {"request": request["request"], **reply})
+        elif "alone" in request:
+            runner.run_alone(request, arrays)
+        else:
+            must_end = runner.run(request, arrays)
     # os._exit skips the teardown of the framework, in which some frameworks print errors or hang.
     sys.stderr.flush()
     os._exit(0)

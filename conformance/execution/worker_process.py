@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -30,7 +31,7 @@ from conformance.execution.protocol import (
     start_message,
 )
 from conformance.execution.worker import SETUP_PARTS
-from conformance.judging.repeats import combine_retry
+from conformance.judging.repeats import combine_retry, is_same_outcome, outcome_text
 from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
 from conformance.system import processes
 from reports.results.vocabulary import Outcome
@@ -50,6 +51,9 @@ class Worker:
     When a job is known to crash or hang, the next such job starts a standby process while it waits. The standby
     takes over without the start time of a framework.
     """
+
+    needs_forks = False
+    """Whether its process runs programs in forks if it can."""
 
     def __init__(
         self,
@@ -77,6 +81,7 @@ class Worker:
         self._waiting_since = 0.0
         self._standby: Connection | None = None
         self._failure_expected = False
+        self._has_run_programs = False
 
     @property
     def mode(self) -> str:
@@ -103,6 +108,7 @@ class Worker:
         connection = self.connection = self._standby or self._start_process()
         self._standby, self._failure_expected = None, False
         self._sent_programs.clear()  # the new process has none of the texts
+        self._has_run_programs = False
         return connection
 
     def _start_process(self) -> Connection:
@@ -113,7 +119,8 @@ class Worker:
             )
         except OSError as error:
             raise WorkerFailed(f"{self.python}: {error.strerror}") from None
-        connection.send({name: getattr(self.backend, name) for name in (*SETUP_PARTS, "packages", "trusted")})
+        header = {name: getattr(self.backend, name) for name in (*SETUP_PARTS, "packages", "trusted")}
+        connection.send({**header, "alone": self.needs_forks})
         return connection
 
     def _wait_for_setup(self, connection: Connection, *, wait: bool = True) -> None:
@@ -133,6 +140,7 @@ class Worker:
                 )
             raise WorkerFailed(f"setup: {header['message']}")
         self.environment = start_environment(header, self.backend)
+        connection.forks = header["forks"]
         # The framework itself may use most of the memory; only what its programs add counts as a leak.
         self._memory_at_start = connection.measure_memory()
         self._waiting_since = time.monotonic()
@@ -186,7 +194,7 @@ class Worker:
                 lost.extendleft(reversed(sent))
                 sent.clear()
                 retry = self.retry and reply.needs_retry and not job.expect_failure
-                outcome = self._retried_outcome(job, reply) if retry else reply.outcome
+                outcome = replace(self._retried_outcome(job, reply), alone=True) if retry else reply.outcome
                 # Before the yield, so that the next process starts while the pool waits for other workers.
                 self._fill_queue(sent, _drain(lost), min_queued)
                 yield outcome
@@ -225,13 +233,17 @@ class Worker:
 
     def _retried_outcome(self, job: Job, lost: WorkerLost) -> ProgramOutcome:
         """Return the outcome of a job that ended its process, after further runs in new processes."""
-        again = self._run_in_new_process(job)
-        if again.kind == lost.outcome.kind and again.message == lost.outcome.message:
-            return combine_retry(lost.outcome, again)
+        first, again = lost.outcome, self._run_in_new_process(job)
+        is_same = again.kind == first.kind and (again.message == first.message or first.alone)
+        # For a backend of the suite, a busy machine is the likely cause, and not an earlier program.
+        is_slow = self.backend.trusted and first.kind == Outcome.TIMED_OUT and again.kind in JUDGED_OUTCOMES
+        if is_same or is_slow or (first.alone and not lost.may_have_earlier_cause):
+            return combine_retry(first, again)
         # An earlier job may have been the cause. The next run then counts as the first one of this job.
-        if lost.may_have_earlier_cause:
-            return again if again.kind in JUDGED_OUTCOMES else combine_retry(again, self._run_in_new_process(job))
-        return combine_retry(lost.outcome, again)
+        third = self._run_in_new_process(job)
+        if not is_same_outcome(again, third):
+            return combine_retry(first if again.kind in JUDGED_OUTCOMES else again, third)
+        return replace(again, after_others=outcome_text(first))
 
     def _run_in_new_process(self, job: Job) -> ProgramOutcome:
         """Run a job alone in a new process."""
@@ -239,7 +251,7 @@ class Worker:
         self._send_job(job)
         reply = self._receive_outcome(self.limits.case_seconds)
         self._kill_current()
-        return reply.outcome if isinstance(reply, WorkerLost) else reply
+        return replace(reply.outcome if isinstance(reply, WorkerLost) else reply, alone=True)
 
     def _uses_too_much_memory(self) -> bool:
         """Whether the worker has used more than half of the memory between its size at the start and the limit."""
@@ -272,7 +284,27 @@ class Worker:
         assert self.connection is not None  # noqa: S101 - something was sent
         if self._launched_at is not None:
             self._wait_for_setup(self.connection)
-        reply = self._receive(self.connection, limit, wait=wait)
+        reply = self._receive_reply(self.connection, limit, wait=wait)
+        alone, self._has_run_programs = not self._has_run_programs, True
+        if isinstance(reply, WorkerLost):
+            return replace(reply, outcome=replace(reply.outcome, alone=alone))
+        outcome, header = replace(reply[0], alone=alone), reply[1]
+        self._pace.add_job(outcome.seconds)
+        # The worker has survived, for example a MemoryError, but its state may be damaged.
+        if self.retry and outcome.kind == Outcome.CRASHED and not header["certain"]:
+            self._kill_current()
+            return WorkerLost(outcome)
+        if header["exit"]:
+            self.log(f"worker {self.connection.process.pid} is replaced: {header['exit']}")
+            self._kill_current()
+            return WorkerLost(outcome, needs_retry=False)
+        return outcome
+
+    def _receive_reply(
+        self, connection: Connection, limit: float, *, wait: bool = True
+    ) -> tuple[ProgramOutcome, dict[str, Any]] | WorkerLost:
+        """Return the outcome in the next reply, and its header."""
+        reply = self._receive(connection, limit, wait=wait)
         if isinstance(reply, WorkerLost):
             return reply
         header, arrays = reply
@@ -286,16 +318,7 @@ class Worker:
             header["seconds"],
             changed_state=tuple(header["changed"]),
         )
-        self._pace.add_job(outcome.seconds)
-        # The worker has survived, for example a MemoryError, but its state may be damaged.
-        if self.retry and outcome.kind == Outcome.CRASHED and not header["certain"]:
-            self._kill_current()
-            return WorkerLost(outcome)
-        if header["exit"]:
-            self.log(f"worker {self.connection.process.pid} is replaced: {header['exit']}")
-            self._kill_current()
-            return WorkerLost(outcome, needs_retry=False)
-        return outcome
+        return outcome, header
 
     def _receive(self, connection: Connection, limit: float, *, wait: bool) -> Frame | WorkerLost:
         try:

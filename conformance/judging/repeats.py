@@ -21,7 +21,7 @@ def combine_retry(first: ProgramOutcome, second: ProgramOutcome) -> ProgramOutco
     """
     if first.kind == second.kind:
         return replace(first, message=f"{first.message}; {SAME_IN_NEW_PROCESS}")
-    history = f"{_outcome_text(first)}, {THEN_IN_NEW_PROCESS}{_outcome_text(second)}"
+    history = f"{outcome_text(first)}, {THEN_IN_NEW_PROCESS}{outcome_text(second)}"
     if first.kind == Outcome.TIMED_OUT and second.kind in JUDGED_OUTCOMES:
         return replace(second, slowness=history)
     return replace(first, flakiness=history)
@@ -40,7 +40,7 @@ def combine_repeats(outcomes: Sequence[ProgramOutcome], is_wrong: Callable[[Prog
     if len(groups) == 1:
         return outcomes[0]
     history = f"of {len(outcomes)} runs: " + ", then ".join(
-        _outcome_text(group[0]) + (f" {len(group)} times" if len(group) > 1 else "") for group in groups
+        outcome_text(group[0]) + (f" {len(group)} times" if len(group) > 1 else "") for group in groups
     )
     in_time = [outcome for outcome in outcomes if outcome.kind != Outcome.TIMED_OUT]
     if len(in_time) == len(outcomes) - 1 and len({*map(_outcome_key, in_time)}) == 1:
@@ -53,7 +53,12 @@ def _outcome_key(outcome: ProgramOutcome) -> tuple[str, str]:
     return outcome.kind, array_digest(*outcome.arrays) if outcome.arrays else ""
 
 
-def _outcome_text(outcome: ProgramOutcome) -> str:
+def is_same_outcome(one: ProgramOutcome, other: ProgramOutcome) -> bool:
+    """Whether two outcomes have the same kind and the same returned bits. Messages of exceptions may vary."""
+    return _outcome_key(one) == _outcome_key(other) and bool(one.flakiness) == bool(other.flakiness)
+
+
+def outcome_text(outcome: ProgramOutcome) -> str:
     """Return a short description of an outcome: its kind, and the digest of the arrays or the message."""
     detail = array_digest(*outcome.arrays) if outcome.arrays else outcome.message
     return f"{outcome.kind.replace('_', ' ')} ({detail})"

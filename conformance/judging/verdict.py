@@ -27,6 +27,8 @@ class ProgramOutcome:
     of the different outcomes if the case was run several times and they varied; slowness: a description of the runs if
     one of them exceeded the time limit and the others did not vary; changed_state: floating-point state of the process
     that the program has changed, for example "flush-to-zero".
+    alone: whether no other program has run in the process before. after_others: a description of the outcome in a
+    process of other programs, if it was another one.
     """
 
     kind: Outcome
@@ -36,6 +38,8 @@ class ProgramOutcome:
     flakiness: str = ""
     slowness: str = ""
     changed_state: tuple[str, ...] = ()
+    alone: bool = False
+    after_others: str = ""
 
 
 @dataclass(frozen=True)
@@ -206,11 +210,12 @@ class ObservedAnswers:
         self._first_answers: dict[tuple[str, str], dict[str, str]] = {}
 
     def conflicting_answer(
-        self, surface: str, convention: str, case: str, answer: str | None
+        self, surface: str, convention: str, case: str, answer: str | None, *, record: bool = True
     ) -> tuple[str, str] | None:
         """Record the answer for a convention; return a different answer of the same surface, with its case."""
         if answer is None:
             return None
         known = self._first_answers.setdefault((surface, convention), {})
-        known.setdefault(answer, case)
+        if record:
+            known.setdefault(answer, case)
         return next(((name, first) for name, first in known.items() if name != answer), None)

@@ -16,7 +16,7 @@ from conformance.execution.task import Task
 from conformance.judging.verdict import ProgramOutcome
 from conformance.pytest_plugin.prefetch import Prefetcher
 from conformance.pytest_plugin.text import failure_report, unsupported_or_known_reason
-from reports.results import Status
+from reports.results import ResultRecord, Status
 from reports.results.vocabulary import AGREEING_STATUSES
 
 REPORTED_FIELDS = ("status", "outcome", "verdict", "kind", "how")
@@ -77,8 +77,7 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the case, and pass, fail, skip or xfail according to its status."""
-        outcome = self._run_case()
-        result, _ = self.prefetcher.run.judge.judge_task(self.task, outcome)
+        outcome, result = self._run_case()
         reported = {name: getattr(result, name) for name in REPORTED_FIELDS}
         self.user_properties += [(f"conformance-{name}", str(text)) for name, text in reported.items() if text]
         if result.status == Status.UNDECLARED:
@@ -93,10 +92,10 @@ class CaseItem(pytest.Item):
                 pytrace=False,
             )
 
-    def _run_case(self) -> ProgramOutcome:
-        """Return the outcome. End the session if the worker cannot be restarted: all later cases would fail too."""
+    def _run_case(self) -> tuple[ProgramOutcome, ResultRecord]:
+        """Return outcome and result. End the session if the worker cannot be restarted: all later cases would fail."""
         try:
-            return self.prefetcher.run_task(self.task)
+            return self.prefetcher.judge_task(self.task)
         except ConformanceError as error:
             problem = str(error)
         self.session.shouldfail = f"conformance: {problem}"

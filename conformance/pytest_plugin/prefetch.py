@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from conformance import IncompleteRun
@@ -14,6 +15,7 @@ from conformance.execution.run import Run
 from conformance.execution.task import Task
 from conformance.judging.expected import Expected
 from conformance.judging.verdict import ProgramOutcome
+from reports.results import ResultRecord
 from reports.results.vocabulary import Outcome
 
 MAX_EXPECTED_BYTES = 128 << 20
@@ -51,6 +53,7 @@ class Prefetcher:
         """Stop running workers. Kill them if they are running a task, because its outcome is not needed."""
         if self._running:
             self._running = False
+            self.run.confirmer.kill()
             (self.run.pool.kill if self._queue.in_flight else self.run.pool.stop)()
 
     def plan(self, tasks: Iterable[Task]) -> None:
@@ -70,12 +73,23 @@ class Prefetcher:
             return ProgramOutcome(Outcome.UNSUPPORTED, message=task.program.reason)
         if not self._is_pending(task_key(task)):
             self._queue.unsent.appendleft(task)
-        try:
+        with self._as_incomplete_run():
             while len(self._results.get(task_key(task), ())) < self.run.repeat:
                 self._take_outcome()
+        return self.run.judge.combine_outcomes(task.case, self._results.pop(task_key(task)))
+
+    def judge_task(self, task: Task) -> tuple[ProgramOutcome, ResultRecord]:
+        """Return the outcome of a task that counts, and its result. Raises IncompleteRun like `run_task`."""
+        outcome = self.run_task(task)
+        with self._as_incomplete_run():
+            return self.run.judge_confirmed(task, outcome)[:2]
+
+    @contextmanager
+    def _as_incomplete_run(self) -> Iterator[None]:
+        try:
+            yield
         except WorkerFailed as error:
             raise IncompleteRun(f"backend {self.run.backend.name}: cannot restart its worker: {error}") from None
-        return self.run.judge.combine_outcomes(task.case, self._results.pop(task_key(task)))
 
     def _is_pending(self, key: TaskKey) -> bool:
         sent = (*self._queue.in_flight, *self._queue.repeats)

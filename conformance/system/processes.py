@@ -35,11 +35,15 @@ def machine_memory_bytes() -> int:
 
 def worker_pid(supervisor: int) -> int:
     """Return the process id of a supervisor's first child, which is the worker; 0 before the worker has started."""
+    return next(iter(child_pids(supervisor)), 0)
+
+
+def child_pids(process: int) -> list[int]:
+    """Return the process ids of the children of a process with one thread, and maybe of their descendants."""
     try:
-        children = list(map(int, (PROC_FOLDER / f"{supervisor}/task/{supervisor}/children").read_bytes().split()))
+        return list(map(int, (PROC_FOLDER / f"{process}/task/{process}/children").read_bytes().split()))
     except OSError:  # the kernel may be built without this file
-        children = descendant_pids(supervisor)
-    return children[0] if children else 0
+        return descendant_pids(process)
 
 
 def kill_below(supervisor: int) -> bool:

@@ -197,6 +197,8 @@ class ResultRecord(Record, frozen=True, kw_only=True, tag="result"):
 
     place: only in a shard, the position of the result in the undivided run, as two numbers that sort all results.
     changed_state: floating-point state of its process that the program has changed, for example "flush-to-zero".
+    after_others: the outcome in a process in which other programs had run before, if it differs from `outcome`, which
+    is that of a process without other programs.
     """
 
     case: str
@@ -218,6 +220,7 @@ class ResultRecord(Record, frozen=True, kw_only=True, tag="result"):
     reason: str | None = None
     issue: str | None = nullable()
     changed_state: tuple[str, ...] | None = None
+    after_others: str | None = None
     place: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:

@@ -285,7 +285,7 @@ class Backend:
     devices: devices other than the CPU that the adapter supports. device: the device of the run.
     probe: see DeviceSupport.
     mode: statements at the end of `setup` and `reset` that set the mode of the process, see Program.
-    trusted: whether the adapter is one of the suite. Fewer checks follow its programs, see worker_state.ProcessState.
+    trusted: whether the adapter is one of the suite. Fewer checks follow its programs, see worker_state.process_state.
     thread_settings: the settings of one thread, and their texts for `{}` threads. thread_count: that of the run.
     """
 

@@ -1,10 +1,8 @@
 """Programs that damage their process: what each does, and the statuses that its own case may have."""
 
-from typing import NamedTuple
+from .unchecked import CRASHED, FAIL, PASS, TIMED_OUT, UNCHECKED_ATTACKS, Attack
 
-PASS, FAIL, CRASHED, TIMED_OUT, FLAKY, SLOW = (
-    frozenset({status}) for status in ("pass", "fail", "crashed", "timed_out", "flaky", "slow")
-)
+FLAKY, SLOW = frozenset({"flaky"}), frozenset({"slow"})
 FRAME = """\
 import json, struct
 head = json.dumps({"request": "0" * 16, "outcome": "returned", "message": "", "seconds": 0.5, "certain": False,
@@ -31,19 +29,6 @@ code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step 
 library.prctl(38, 1, 0, 0, 0)
 library.prctl(22, 2, struct.pack("HxxxxxxQ", len(steps), ctypes.addressof(code)), 0, 0)"""
 SLEEPER = 'import subprocess\nsubprocess.Popen(["sleep", "100"]{further})'
-
-
-class Attack(NamedTuple):
-    """A program part after the correct result `x`, the statuses of its case, and the state that is reported."""
-
-    text: str
-    statuses: frozenset[str] = PASS
-    changed: tuple[str, ...] = ()
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """The lines of the program."""
-        return tuple(self.text.splitlines())
 
 
 ATTACKS = {
@@ -349,5 +334,6 @@ ATTACKS = {
     "redirects-the-output": Attack("os.dup2(os.open('/dev/full', os.O_WRONLY), 1)\nos.dup2(1, 2)"),
     "leaves-descriptors-open": Attack("for _ in range(600):\n    os.open('/dev/null', 0)"),
     "terminates-the-supervisor": Attack("os.kill(os.getppid(), signal.SIGTERM)"),
+    **UNCHECKED_ATTACKS,
 }  # fmt: skip
 """Attacks by name, in the order of the strides that select them."""

@@ -8,7 +8,7 @@ import pytest
 
 from conformance import adapters
 from conformance.execution.job import Job
-from conformance.execution.worker_state import MODULE_FUNCTIONS
+from conformance.execution.worker_state.process_state import MODULE_FUNCTIONS
 from tests.support.fake_backends import program
 from tests.support.started_workers import X, outcomes, started
 

@@ -1,0 +1,85 @@
+"""Confirmation of results: a result that is not as expected counts only if the program ran alone in its process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from conformance.adapters.api import Backend
+from conformance.execution.job import Job
+from conformance.execution.lone_worker import LoneWorker
+from conformance.execution.task import Task, TaskJudge
+from conformance.judging.expected import Expected
+from conformance.judging.repeats import is_same_outcome, outcome_text
+from conformance.judging.verdict import ProgramOutcome
+from reports.results import Outcome, ResultRecord, Status
+
+UNEXPLAINED_STATUSES = frozenset(
+    {Status.FAIL, Status.STALE, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY, Status.UNDECLARED}
+)
+"""Statuses that are confirmed for backends of the suite. The others are as expected, or explained by the ledger."""
+
+
+class Confirmer:
+    """Repeats programs in processes in which no other program has run. One worker for each mode of the backend.
+
+    new_worker: returns a worker for a backend in a mode; times: number of runs of each program.
+    """
+
+    def __init__(self, backend: Backend, new_worker: Callable[[Backend], LoneWorker], times: int) -> None:
+        self._backend = backend
+        self._new_worker = new_worker
+        self._times = times
+        self._workers: dict[str, LoneWorker] = {}
+
+    def needs_confirmation(self, outcome: ProgramOutcome, result: ResultRecord) -> bool:
+        """Whether a result of a process in which other programs may have run must not count."""
+        if outcome.alone or outcome.kind == Outcome.UNSUPPORTED:
+            return False
+        if self._backend.trusted:
+            return result.status in UNEXPLAINED_STATUSES or bool(outcome.changed_state)
+        # A case that must be rejected agrees with every exception, also with one that an earlier program has caused.
+        is_right = result.status == Status.PASS and outcome.kind == Outcome.RETURNED
+        return not is_right or bool(outcome.changed_state)
+
+    def confirmed(
+        self, task: Task, job: Job, first: ProgramOutcome, judge: TaskJudge, expected: Expected | None
+    ) -> ProgramOutcome:
+        """Return the outcome of a task alone in its process. It describes the first outcome if that was another one.
+
+        Raises WorkerFailed.
+        """
+        worker = self._worker(job.program.mode)
+        again = judge.combine_outcomes(task.case, worker.run_alone(job, self._times))
+        is_explained = is_same_outcome(first, again) or self._is_right(judge, task, again, expected)
+        if worker.has_forks and not is_explained:
+            # A framework may not support a fork. A new process is slower, but always works.
+            of_fork, again = again, judge.combine_outcomes(task.case, self._run_in_new_process(job))
+            if not is_same_outcome(of_fork, again):
+                worker.refuse_forks()
+        if is_same_outcome(first, again):
+            return first
+        return replace(again, after_others=outcome_text(first))
+
+    @staticmethod
+    def _is_right(judge: TaskJudge, task: Task, outcome: ProgramOutcome, expected: Expected | None) -> bool:
+        return judge.judge_task(task, outcome, expected, is_final=False)[0].status == Status.PASS
+
+    def _worker(self, mode: str) -> LoneWorker:
+        if mode not in self._workers:
+            backend = self._backend.in_mode(mode) if mode else self._backend
+            self._workers[mode] = self._new_worker(backend)
+        return self._workers[mode]
+
+    def _run_in_new_process(self, job: Job) -> list[ProgramOutcome]:
+        worker = self._new_worker(self._worker(job.program.mode).backend)
+        worker.refuse_forks()
+        try:
+            return worker.run_alone(job, self._times)
+        finally:
+            worker.kill()
+
+    def kill(self) -> None:
+        """Kill all processes."""
+        for worker in self._workers.values():
+            worker.kill()

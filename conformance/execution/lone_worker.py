@@ -1,0 +1,78 @@
+"""Worker that runs each job in a process in which no other program has run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from conformance.execution.connection import Connection
+from conformance.execution.job import Job, WorkerLost
+from conformance.execution.worker_process import Worker
+from conformance.judging.verdict import ProgramOutcome
+
+
+class LoneWorker(Worker):
+    """A worker whose process imports the framework, and runs each job in a fork of itself.
+
+    A fork has one thread. If the process has several threads after the setup, or if the system has no safe fork, each
+    job runs in a new process.
+    """
+
+    needs_forks = True
+    _allows_forks = True
+    _has_replaced_process = False
+
+    def run_alone(self, job: Job, times: int = 1) -> list[ProgramOutcome]:
+        """Return the outcomes of runs of one job, in a new process after each crash. Raises WorkerFailed."""
+        outcomes: list[ProgramOutcome] = []
+        while len(outcomes) < times:
+            connection = self.launch()
+            if self._launched_at is not None:
+                self._wait_for_setup(connection)
+            run = self._run_in_forks if self.has_forks else self._run_in_this_process
+            outcomes += run(connection, job, times - len(outcomes))
+        return [replace(outcome, alone=True) for outcome in outcomes]
+
+    @property
+    def has_forks(self) -> bool:
+        """Whether a running process runs the jobs in forks."""
+        return self.connection is not None and self.connection.forks and self._allows_forks
+
+    def refuse_forks(self) -> None:
+        """Run each later job in a new process."""
+        self._allows_forks = False
+        self.kill()
+
+    def _run_in_forks(self, connection: Connection, job: Job, times: int) -> list[ProgramOutcome]:
+        """Return the outcomes, of which there are fewer if the process itself is lost."""
+        connection.forget_output()
+        header: dict[str, Any] = {"program": job.program.digest, "text": job.program.text, "alone": times}
+        connection.send(header, job.inputs, times)
+        outcomes: list[ProgramOutcome] = []
+        for _ in range(times):
+            reply = self._receive_reply(connection, self.limits.case_seconds)
+            if isinstance(reply, WorkerLost):
+                return [*outcomes, reply.outcome]
+            outcome, header = reply
+            if header.get("died") is True:
+                outcome = replace(outcome, message=outcome.message + connection.last_output(wait=False))
+            outcomes.append(outcome)
+        return outcomes
+
+    def _run_in_this_process(self, connection: Connection, job: Job, times: int) -> list[ProgramOutcome]:
+        """Return the outcomes, of which there are fewer if the process is lost. It runs no other job."""
+        connection.send({"program": job.program.digest, "text": job.program.text}, job.inputs)
+        outcomes: list[ProgramOutcome] = []
+        for number in range(times):
+            if number:
+                connection.send({"program": job.program.digest}, job.inputs)
+            reply = self._receive_reply(connection, self.limits.case_seconds)
+            outcomes.append(reply.outcome if isinstance(reply, WorkerLost) else reply[0])
+            if isinstance(reply, WorkerLost) or reply[1]["exit"]:
+                break
+        self._kill_current()
+        # Its framework is imported while results of other workers are judged. A single job needs no second process.
+        if self._has_replaced_process:
+            self._standby = self._start_process()
+        self._has_replaced_process = True
+        return outcomes

@@ -1,0 +1,82 @@
+"""Results that are not as expected: only a run alone in a process counts, and the record describes the first one."""
+
+import json
+import sys
+
+import pytest
+
+from conformance.adapters.api import Surface
+from conformance.execution.job import Limits
+from conformance.execution.options import RunOptions
+from conformance.execution.run import Run
+from conformance.judging.ledger import Ledger, LedgerEntry
+from tests.support.fake_backends import backend, load
+
+X = "x: {values: arange, shape: [1, 1, 4, 4]}"
+CASES = (f"id: a, {X}, window: 2", f"id: b, {X}, window: 2, stride: 1", f"id: c, {X}, window: 2, stride: 4")
+MAXIMUM = "x = np.lib.stride_tricks.sliding_window_view(x, (2, 2), (2, 3)).max((-1, -2))[{strides}]"
+REJECTED = f"id: r, {X}, window: 6, expect: {{rejected: WindowExceedsPaddedInput}}"
+LEAVE = "import builtins"
+
+
+def maximum(further):
+    """Return a surface with a correct maximum, and further lines by the stride of the case."""
+
+    def lowering(step):
+        strides = ", ".join(["...", *(f"::{stride}" for stride in step.stride)])
+        return (LEAVE, *(() if step.window[0] > 4 else (MAXIMUM.format(strides=strides),)), *further(step.stride[0]))
+
+    return Surface("s", {"max_pool": lowering})
+
+
+def results(tmp_path, further, cases=CASES, *, entries=(), repeat=1, **texts):
+    path = tmp_path / "fake.jsonl"
+    options = RunOptions(limits=Limits(case_seconds=5), repeat=repeat)
+    ledger = Ledger(tuple(entries))
+    Run(backend(maximum(further), **texts), load(tmp_path, *cases), ledger, options, python=sys.executable).execute(
+        path
+    )
+    records = map(json.loads, path.read_text("utf-8").splitlines())
+    return {r["case"].partition("/")[2]: r for r in records if r["record"] == "result"}
+
+
+def damage(effect):
+    """Return lines: the case with stride 2 leaves a mark, and the others have the effect if they find it."""
+    return lambda stride: ("builtins.mark = 1",) if stride == 2 else ("if hasattr(builtins, 'mark'):", f"    {effect}")
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("repeat", [1, 2])
+@pytest.mark.parametrize("effect", ["x = x + 1", "raise ValueError", "os.abort()", "undefined_name"])
+def test_damage_by_an_earlier_program_is_recorded_and_does_not_count(tmp_path, effect, trusted, repeat):
+    found = results(tmp_path, damage(effect), trusted=trusted, repeat=repeat)
+    assert {name: record["status"] for name, record in found.items()} == dict.fromkeys("abc", "pass")
+    noted = {name for name, record in found.items() if "after_others" in record}
+    assert noted == ({"b"} if "abort" in effect else {"b", "c"})  # a crash ends the damaged process
+
+
+@pytest.mark.parametrize("effect", ["x = x + 1", "raise ValueError", "os.abort()"])
+def test_result_that_is_the_same_alone_counts_and_has_no_note(tmp_path, effect):
+    found = results(tmp_path, lambda stride: (effect,) if stride != 2 else ())
+    assert {name: record["status"] == "pass" for name, record in found.items()} == {"a": True, "b": False, "c": False}
+    assert all("after_others" not in record for record in found.values())
+
+
+def test_case_that_must_be_rejected_does_not_pass_because_of_an_earlier_program(tmp_path):
+    found = results(tmp_path, damage("raise ValueError"), (CASES[0], REJECTED))
+    assert (found["r"]["status"], found["r"]["kind"]) == ("fail", "accepted")
+    assert "ValueError" in found["r"]["after_others"]
+
+
+def test_known_deviation_of_a_backend_of_the_suite_is_not_confirmed(tmp_path):
+    entry = LedgerEntry("e", ("*",), ("*",), ("value",), "it is known", None, {})
+    later = (CASES[1], CASES[2])
+    explained = results(tmp_path, lambda _: ("x = x + 1",), later, entries=[entry], trusted=True)
+    assert {record["status"] for record in explained.values()} == {"known"}
+
+
+def test_framework_that_does_not_support_forks_is_confirmed_in_new_processes(tmp_path):
+    hook = "os.register_at_fork(after_in_child=lambda: vars(builtins).update(forked=1))\n"
+    setup = f"import os, builtins\nbuiltins.forked = 0\n{hook}import time\nimport numpy as np\n"
+    found = results(tmp_path, lambda stride: ("x = x + builtins.forked", *damage("x = x - 1")(stride)), setup=setup)
+    assert {record["status"] for record in found.values()} == {"pass"}
