@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,23 @@ def judge_outcome(outcome: ProgramOutcome, target: Target) -> OutcomeVerdict:
             DifferenceKind.SHAPE,
             message=outcome.message or f"returned {len(outcome.arrays)} arrays, not one",
         )
-    return _compare_arrays(outcome.arrays[0], target.exact, target)
+    verdict = _compare_arrays(outcome.arrays[0], target.exact, target)
+    if verdict.verdict == Verdict.AGREE or not target.alternatives:
+        return verdict
+    return _nearest_verdict(outcome.arrays[0], target, verdict)
+
+
+def _nearest_verdict(got: Array, target: Target, first: OutcomeVerdict) -> OutcomeVerdict:
+    """Return the verdict for the alternative that has the most elements in common with a result."""
+    if first.kind == DifferenceKind.SHAPE:  # all alternatives have the same shape
+        return first
+    assert target.exact is not None  # noqa: S101 - a rejection has no alternatives
+    nearest = max((target.exact, *target.alternatives), key=lambda exact: int((exact.value == got).sum()))
+    verdict = _compare_arrays(got, nearest, target)
+    if verdict.verdict == Verdict.AGREE:
+        return verdict
+    count = len(target.alternatives) + 1
+    return replace(verdict, message="; ".join(filter(None, [f"none of {count} possible results", verdict.message])))
 
 
 def _answer_within_bound(outcome: ProgramOutcome, expected: Expected) -> str | None:

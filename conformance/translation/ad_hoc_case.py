@@ -16,7 +16,7 @@ from typing import Any
 from conformance import ConformanceError
 from conformance.adapters.api import IMPLIED_GROUPS
 from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.case import Case, Value
+from conformance.cases.case import DRAWN_KEY, Case, Value
 from conformance.cases.generators import GeneratorName
 from conformance.cases.invalid import VIOLATIONS, has_violation
 from conformance.cases.invalid.parameters import PARAMETER_VIOLATIONS
@@ -147,7 +147,8 @@ class CaseRequest:
                 else {}
             )
         # Other inputs, such as indices, may be all zeros: the values do not influence the program.
-        others = [name for name in self.case_operator.inputs if name not in {"x", "kernel", "bias"}]
+        given = {"x", "kernel", "bias", *(["samples"] if DRAWN_KEY in parameters else [])}
+        others = [name for name in self.case_operator.inputs if name not in given]
         return raw | {name: {"values": GeneratorName.INTEGERS.value, "low": 0, "high": 0} for name in others}
 
     def _raw_array(self, shape: list[int]) -> dict[str, Any]:

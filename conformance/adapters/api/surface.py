@@ -118,6 +118,8 @@ class Surface:
     words: for each operator, a function that writes a call with a word of the framework, such as padding by name, where
         `lowerings` write numbers. It returns Unsupported if no word has the meaning of the parameters.
     chain_words: for two operators in a row, a function that writes one call of the framework for both.
+    drawn: for an operator, a function that writes calls which draw the regions at random: twice with the same seed. The
+        result is both results, joined along the batch.
     mixed_precision: how its calls compute in mixed precision; None if it has no mixed precision.
     building_blocks: calls of the framework's array library, used only for explicit padding and inside compositions.
     to_framework: for each input, an expression that converts a channels-first NumPy array; `{}` is the name.
@@ -154,6 +156,7 @@ class Surface:
     fallbacks: Mapping[str, Lowering] = field(default_factory=dict)
     words: Mapping[str, Lowering] = field(default_factory=dict)
     chain_words: Mapping[tuple[str, ...], ChainLowering] = field(default_factory=dict)
+    drawn: Mapping[str, Lowering] = field(default_factory=dict)
     mixed_precision: MixedPrecision | None = None
     building_blocks: Mapping[str, Lowering] = field(default_factory=dict)
     to_framework: Mapping[str, str] = field(default_factory=dict)
