@@ -92,13 +92,14 @@ def _fill_plane(case: Case, x: Array, value: Array, plane: tuple[Any, Any], chos
     """Write the results of the regions of a plane, or of all planes, into an array."""
     averages = OPERATORS[case.operator].arithmetic is Arithmetic.AVERAGE
     reduce = reference.OPERATORS["global_avg_pool" if averages else "global_max_pool"]
-    single = not isinstance(plane[0], slice)
-    cells = x[plane][None, None] if single else x
+    cells = x if isinstance(plane[0], slice) else x[plane][None, None]
     for position, regions in zip(np.ndindex(*map(len, chosen)), itertools.product(*chosen), strict=True):
-        exact = reduce(cells[(..., *(slice(*region) for region in regions))])
+        region = (slice(None), slice(None), *(slice(*part) for part in regions))
+        exact = reduce(cells[region])
         if exact.high is not None and not ((exact.low == 0).all() and (exact.value.astype(float) == exact.high).all()):
             raise ValueError("the average of a region is rounded; choose values whose averages are exact")
-        value[(*plane, *position)] = exact.value.reshape(value[(*plane, *position)].shape)
+        place = (*plane, *position)
+        value[place] = exact.value.reshape(np.shape(value[place]))
 
 
 def _exact(value: Array) -> Exact:

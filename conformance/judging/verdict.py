@@ -84,18 +84,16 @@ def judge_outcome(outcome: ProgramOutcome, target: Target) -> OutcomeVerdict:
             DifferenceKind.SHAPE,
             message=outcome.message or f"returned {len(outcome.arrays)} arrays, not one",
         )
-    verdict = _compare_arrays(outcome.arrays[0], target.exact, target)
-    if verdict.verdict == Verdict.AGREE or not target.alternatives:
-        return verdict
-    return _nearest_verdict(outcome.arrays[0], target, verdict)
+    return _compare_alternatives(outcome.arrays[0], target.exact, target)
 
 
-def _nearest_verdict(got: Array, target: Target, first: OutcomeVerdict) -> OutcomeVerdict:
-    """Return the verdict for the alternative that has the most elements in common with a result."""
-    if first.kind == DifferenceKind.SHAPE:  # all alternatives have the same shape
+def _compare_alternatives(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:
+    """Compare a result with the alternative that has the most elements in common with it."""
+    first = _compare_arrays(got, exact, target)
+    # All alternatives have the same shape.
+    if first.verdict == Verdict.AGREE or first.kind == DifferenceKind.SHAPE or not target.alternatives:
         return first
-    assert target.exact is not None  # noqa: S101 - a rejection has no alternatives
-    nearest = max((target.exact, *target.alternatives), key=lambda exact: int((exact.value == got).sum()))
+    nearest = max((exact, *target.alternatives), key=lambda one: int((one.value == got).sum()))
     verdict = _compare_arrays(got, nearest, target)
     if verdict.verdict == Verdict.AGREE:
         return verdict
