@@ -12,6 +12,16 @@ from conformance.adapters.api.axes import (
     limit_axes,
     too_many_axes,
 )
+from conformance.adapters.api.backend import (
+    LABEL_SEPARATOR,
+    AdapterVariant,
+    Backend,
+    DeviceSupport,
+    DeviceSupportByName,
+    backend_on_device,
+    backend_with_threads,
+    without_label,
+)
 from conformance.adapters.api.call_arguments import (
     REPLICATE_AND_CIRCULAR_NAMES,
     count_include_pad_argument,
@@ -102,7 +112,6 @@ from conformance.adapters.api.layers import (
     Dialect,
     LayerSignature,
 )
-from conformance.adapters.api.placement import backend_on_device, backend_with_threads
 from conformance.adapters.api.source_text import (
     INDENT,
     call,
@@ -124,14 +133,9 @@ from conformance.adapters.api.source_text import (
 )
 from conformance.adapters.api.surface import (
     FLOATS,
-    LABEL_SEPARATOR,
-    AdapterVariant,
-    Backend,
     Bfloat16Conversion,
     ChainLowering,
     Code,
-    DeviceSupport,
-    DeviceSupportByName,
     GradientWriter,
     Lowering,
     MixedPrecision,
@@ -140,7 +144,6 @@ from conformance.adapters.api.surface import (
     Surface,
     Unsupported,
     UnsupportedStep,
-    without_label,
 )
 from conformance.adapters.api.transposed import (
     ChannelsLastComposition,
