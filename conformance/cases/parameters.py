@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # a run imports no YAML parser before it starts its first wor
 PER_AXIS_PARAMETERS = tuple(sorted(name for name, parameter in PARAMETERS.items() if parameter.is_per_axis))
 """Parameters with an entry for each spatial axis."""
 DEFAULT_SEED = 1
-"""Seed of a case whose call draws random numbers. 0 means a random seed in TensorFlow."""
+"""Seed of a case whose call draws random numbers. In some calls 0 means a random seed."""
 # Keys of a case that are neither inputs nor parameters.
 RESERVED_KEYS = {
     "id",
