@@ -32,7 +32,11 @@ WORDS_KEY = "words"
 """Parameter of a case whose programs name parameters by the framework's own words, such as padding by name."""
 MIXED_KEY = "mixed"
 """Parameter of a convention case that is computed in the framework's mixed precision with a 16-bit dtype."""
-CALL_KEYS = frozenset({DEFAULTS_KEY, FLAT_PADS_KEY, ARRAYS_KEY, WORDS_KEY, MIXED_KEY})
+DRAWN_KEY = "drawn"
+"""Parameter of a case whose call draws the regions of pooling at random, see DrawnRegions."""
+SEED_KEY = "seed"
+"""Parameter of a case with `drawn`: the seed of the random numbers."""
+CALL_KEYS = frozenset({DEFAULTS_KEY, FLAT_PADS_KEY, ARRAYS_KEY, WORDS_KEY, MIXED_KEY, DRAWN_KEY, SEED_KEY})
 """Parameters of a case that describe the call and do not change the result of the operator."""
 
 
@@ -57,6 +61,29 @@ class MixedDtype(Word):
 
     BFLOAT16 = "bfloat16"
     FLOAT16 = "float16"
+
+
+class DrawnRegions(Word):
+    """The regions that a call draws at random for a seed. Documents limit the regions, and do not give the numbers.
+
+    The starts of windows, and the boundaries of bins, differ by one of two consecutive numbers.
+    """
+
+    WINDOWS = "windows"  # windows of a given extent, for each plane; the first and the last touch the ends
+    BINS = "bins"  # disjoint bins, the same for all planes
+    OVERLAPPING_BINS = "overlapping_bins"  # the first cell of a bin also belongs to the bin before it
+    PSEUDORANDOM_BINS = "pseudorandom_bins"  # bins at multiples of one number, plus a random one
+    OVERLAPPING_PSEUDORANDOM_BINS = "overlapping_pseudorandom_bins"
+
+    @property
+    def overlap(self) -> bool:
+        """Whether the first cell of a bin also belongs to the bin before it."""
+        return self in {DrawnRegions.OVERLAPPING_BINS, DrawnRegions.OVERLAPPING_PSEUDORANDOM_BINS}
+
+    @property
+    def is_pseudorandom(self) -> bool:
+        """Whether the boundaries are multiples of one number, plus a random one."""
+        return self in {DrawnRegions.PSEUDORANDOM_BINS, DrawnRegions.OVERLAPPING_PSEUDORANDOM_BINS}
 
 
 @dataclass(frozen=True)
@@ -91,6 +118,7 @@ class ExpectationKind(Word):
     VALUE = "value"
     PINNED = "pinned"  # a value with printed outputs
     REJECTED = "rejected"
+    DRAWN = "drawn"  # one of several values, because the call draws random numbers
     CONVENTION = "question"  # the word for a convention in case files
 
 

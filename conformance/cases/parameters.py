@@ -12,11 +12,14 @@ from conformance.cases.case import (
     ARRAYS_KEY,
     CALL_KEYS,
     DEFAULTS_KEY,
+    DRAWN_KEY,
     FLAT_PADS_KEY,
     FRAMEWORK_SAME,
     MIXED_KEY,
+    SEED_KEY,
     WORDS_KEY,
     ArrayUse,
+    DrawnRegions,
     MixedDtype,
 )
 from conformance.cases.operators import INPUTS, PARAMETERS, Geometry, Operator, PaddingWord, ParameterKind, Rounding
@@ -27,6 +30,8 @@ if TYPE_CHECKING:  # a run imports no YAML parser before it starts its first wor
 
 PER_AXIS_PARAMETERS = tuple(sorted(name for name, parameter in PARAMETERS.items() if parameter.is_per_axis))
 """Parameters with an entry for each spatial axis."""
+DEFAULT_SEED = 1
+"""Seed of a case whose call draws random numbers. In some calls 0 means a random seed."""
 # Keys of a case that are neither inputs nor parameters.
 RESERVED_KEYS = {
     "id",
@@ -88,10 +93,20 @@ def parse_parameters(
     given.update({key: True for key in (DEFAULTS_KEY, WORDS_KEY) if raw.get(key)})
     if MIXED_KEY in raw:
         given[MIXED_KEY] = MixedDtype(raw[MIXED_KEY]).value
+    if DRAWN_KEY in raw:
+        given |= {DRAWN_KEY: DrawnRegions(raw[DRAWN_KEY]).value, SEED_KEY: raw.get(SEED_KEY, DEFAULT_SEED)}
+        _check_drawn(operator, given[DRAWN_KEY])
     if ARRAYS_KEY in raw:
         given[ARRAYS_KEY] = ArrayUse(raw[ARRAYS_KEY]).value
         _check_arrays(given[ARRAYS_KEY], inputs)
     return {key: value for key, value in given.items() if key not in omitted}
+
+
+def _check_drawn(operator: Operator, drawn: str) -> None:
+    """Raise CaseError unless the regions of the operator can be drawn in this way."""
+    geometry = Geometry.FRACTIONS if drawn == DrawnRegions.WINDOWS else Geometry.BINS
+    if operator.geometry is not geometry or operator.is_gradient:
+        raise CaseError((DRAWN_KEY,), f"{operator.name} has no {drawn.replace('_', ' ')} that a call can draw")
 
 
 def _check_arrays(use: str, inputs: Mapping[str, ArraySpec]) -> None:

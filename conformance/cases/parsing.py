@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from conformance.cases.arrays import ArraySpec, can_represent, dtype_kind
-from conformance.cases.case import Answers, Case, FollowingOperator, PrintedArray, Rejected, Value
+from conformance.cases.case import DRAWN_KEY, Answers, Case, FollowingOperator, PrintedArray, Rejected, Value
 from conformance.cases.compositions import COMPOSITIONS, plan_steps
 from conformance.cases.generators import (
     DEFAULT_HIGH,
@@ -214,7 +214,11 @@ def _check_inputs(operator: Operator, inputs: Mapping[str, ArraySpec], raw: Mapp
     for name in INPUTS:
         if name in raw and name not in operator.inputs:
             raise CaseError((name,), f"{operator.name} has no such input")
-    for name in set(operator.inputs) - raw.keys() - set(operator.optional_inputs):
+    # The call draws the samples itself.
+    drawn = {"samples"} if DRAWN_KEY in raw else set()
+    for name in drawn & raw.keys():
+        raise CaseError((name,), f"cannot be given together with {DRAWN_KEY}")
+    for name in set(operator.inputs) - raw.keys() - set(operator.optional_inputs) - drawn:
         raise CaseError((), f"{operator.name} needs the key {name!r}")
     if len(inputs["x"].shape) < 3:  # noqa: PLR2004 - (n, c, and one spatial axis)
         raise CaseError(

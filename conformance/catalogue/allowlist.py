@@ -12,13 +12,16 @@ from typing import Any
 from conformance.cases.case import (
     ARRAYS_KEY,
     DEFAULTS_KEY,
+    DRAWN_KEY,
     FLAT_PADS_KEY,
     FRAMEWORK_SAME,
     MIXED_KEY,
+    SEED_KEY,
     WORDS_KEY,
     Answers,
     ArrayUse,
     Case,
+    DrawnRegions,
     MixedDtype,
     Rejected,
 )
@@ -52,6 +55,10 @@ CALL_PARAMETERS: Mapping[str, Parameter] = {
     MIXED_KEY: Parameter(
         MIXED_KEY, ParameterKind.CHOICE, None, "The 16-bit dtype of mixed precision.", choices=tuple(MixedDtype)
     ),
+    DRAWN_KEY: Parameter(
+        DRAWN_KEY, ParameterKind.CHOICE, None, "Regions that the call draws at random.", choices=tuple(DrawnRegions)
+    ),
+    SEED_KEY: Parameter(SEED_KEY, ParameterKind.COUNT, None, "The seed of the random numbers."),
     ARRAYS_KEY: Parameter(
         ARRAYS_KEY, ParameterKind.CHOICE, None, "How the program passes its arrays.", choices=tuple(ArrayUse)
     ),

@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance import ConformanceError
 from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.case import EXPECTATION_KINDS, Case, ExpectationKind, Value
+from conformance.cases.case import DRAWN_KEY, EXPECTATION_KINDS, Case, ExpectationKind, Value
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue.covering_array import CoveringArray
 from conformance.catalogue.loading import Catalogue
@@ -91,6 +91,8 @@ class CatalogueStatistics:
 
 def expectation_kind(case: Case) -> ExpectationKind:
     """Return the kind of expectation of a case; values with and without printed outputs are counted separately."""
+    if DRAWN_KEY in case.parameters:
+        return ExpectationKind.DRAWN
     if isinstance(case.expect, Value) and case.expect.printed:
         return ExpectationKind.PINNED
     return EXPECTATION_KINDS[type(case.expect)]

@@ -13,12 +13,13 @@ import numpy as np
 import reference
 from conformance import CatalogueError
 from conformance.cases.arrays import Array, ArraySpec, array_digest
-from conformance.cases.case import CALL_KEYS, Answers, Case, PrintedArray, Rejected
+from conformance.cases.case import CALL_KEYS, DRAWN_KEY, Answers, Case, PrintedArray, Rejected
 from conformance.cases.compositions import plan_steps
 from conformance.cases.invalid import VIOLATIONS
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
 from conformance.cases.invalid.parameters import violates
 from conformance.cases.operators import OPERATORS
+from conformance.judging.drawn import drawn_results
 from reference import Exact, NoBound
 
 
@@ -27,7 +28,8 @@ class Target:
     """One acceptable outcome: an exact result with its error bound, or a rejection (`exact` is None).
 
     printed: printed outputs that the result must match; violation: the reason for the rejection;
-    print_mismatch: the position where a printed output contradicts the reference, so that no backend can pass.
+    print_mismatch: the position where a printed output contradicts the reference, so that no backend can pass;
+    alternatives: other results that are also right, because the call draws random numbers.
     """
 
     exact: Exact | None = None
@@ -35,6 +37,7 @@ class Target:
     printed: tuple[PrintedArray, ...] = ()
     violation: str = ""
     print_mismatch: str = ""
+    alternatives: tuple[Exact, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,16 @@ def compute_expected(case: Case) -> Expected:
         message = str(error) if isinstance(error, (ValueError, TypeError)) else f"cannot be computed ({error!r})"
         raise CatalogueError(f"{case.location}: case {case.id}: {message}") from None
     results = [item.exact.value for item in ([target] if target else answers.values()) if item.exact is not None]
+    results += [other.value for other in (target.alternatives if target else ())]
     return Expected(inputs, target, answers, array_digest(*inputs.values(), *results))
 
 
 def _make_target(case: Case, inputs: Mapping[str, Array]) -> Target:
     if isinstance(case.expect, Rejected):
         return _rejection_target(case, inputs, case.expect.violation)
+    if DRAWN_KEY in case.parameters:
+        first, *others = drawn_results(case, inputs["x"])
+        return replace(_target_with_bound(first), alternatives=tuple(others))
     exact = _apply_following(case, compute_reference(case.operator, inputs, case.parameters))
     target = _target_with_bound(exact, case.expect.printed if not isinstance(case.expect, Answers) else ())
     mismatches = (find_print_mismatch(one, exact.value, target.bound) for one in target.printed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,21 @@ def judge_outcome(outcome: ProgramOutcome, target: Target) -> OutcomeVerdict:
             DifferenceKind.SHAPE,
             message=outcome.message or f"returned {len(outcome.arrays)} arrays, not one",
         )
-    return _compare_arrays(outcome.arrays[0], target.exact, target)
+    return _compare_alternatives(outcome.arrays[0], target.exact, target)
+
+
+def _compare_alternatives(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:
+    """Compare a result with the alternative that has the most elements in common with it."""
+    first = _compare_arrays(got, exact, target)
+    # All alternatives have the same shape.
+    if first.verdict == Verdict.AGREE or first.kind == DifferenceKind.SHAPE or not target.alternatives:
+        return first
+    nearest = max((exact, *target.alternatives), key=lambda one: int((one.value == got).sum()))
+    verdict = _compare_arrays(got, nearest, target)
+    if verdict.verdict == Verdict.AGREE:
+        return verdict
+    count = len(target.alternatives) + 1
+    return replace(verdict, message="; ".join(filter(None, [f"none of {count} possible results", verdict.message])))
 
 
 def _answer_within_bound(outcome: ProgramOutcome, expected: Expected) -> str | None:

@@ -16,11 +16,20 @@ from typing import Any
 from conformance import ConformanceError
 from conformance.adapters.api import IMPLIED_GROUPS
 from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.case import Case, Value
+from conformance.cases.case import DRAWN_KEY, Case, Value
 from conformance.cases.generators import GeneratorName
 from conformance.cases.invalid import VIOLATIONS, has_violation
 from conformance.cases.invalid.parameters import PARAMETER_VIOLATIONS
-from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, PARAMETERS, Arithmetic, Geometry, Operator
+from conformance.cases.operators import (
+    GRADIENT_SUFFIX,
+    OPERATORS,
+    PARAMETERS,
+    WEIGHT_INPUTS,
+    Arithmetic,
+    Geometry,
+    Operator,
+    PaddingWord,
+)
 from conformance.cases.parameters import CaseError
 from conformance.cases.parsing import parse_case
 from conformance.cases.schema import catalogue_folder, document_errors
@@ -57,6 +66,7 @@ class CaseRequest:
     kernel: shape of the weights.
     bias: whether the operator has a bias.
     gradient: name of the input whose gradient is computed, None for the forward operator.
+    padding_mode: the PadMode in which a convolution pads, "" for zeros. Its case pads first and then convolves.
     """
 
     operator: str
@@ -69,6 +79,7 @@ class CaseRequest:
     out_channels: int | None = None
     bias: bool = False
     gradient: str | None = None
+    padding_mode: str = ""
 
     @property
     def case_operator(self) -> Operator:
@@ -94,10 +105,12 @@ class CaseRequest:
 
     def case(self) -> Case:
         """Return the case. Raises ConformanceError with the option, its value and the limit."""
-        raw = self._raw_case()
-        self._check_schema(raw)
+        raw, operator = self._raw_case(), self.case_operator.name
+        if self.padding_mode:
+            raw, operator = self._padded_first(raw), "pad"
+        self._check_schema(raw, operator)
         try:
-            case = parse_case({"operator": self.case_operator.name, "source": ""}, raw, "", only_translated=True)
+            case = parse_case({"operator": operator, "source": ""}, raw, "", only_translated=True)
         except CaseError as error:
             raise ConformanceError(_as_option_error(str(error), self.operator)) from None
         violation = next((name for name in REJECTED_VIOLATIONS if has_violation(name, case)), None)
@@ -107,7 +120,7 @@ class CaseRequest:
             raise ConformanceError(f"{self.operator}: {VIOLATIONS[violation].__doc__} ({violation}: {values})")
         return case
 
-    def _check_schema(self, raw: Mapping[str, Any]) -> None:
+    def _check_schema(self, raw: Mapping[str, Any], operator: str) -> None:
         """Check the request against the schema of the catalogue."""
         if self.gradient and self.gradient not in (self.case_operator.outputs or ("x",)):
             known = ", ".join(self.case_operator.outputs or ("x",))
@@ -116,7 +129,7 @@ class CaseRequest:
             raise ConformanceError(
                 f"--rank {self.rank}: --shape {','.join(map(str, self.shape))} has {len(self.shape) - 2} spatial axes"
             )
-        document = YamlDocument(Path("-"), {"operator": self.case_operator.name, "source": "-", "cases": [raw]})
+        document = YamlDocument(Path("-"), {"operator": operator, "source": "-", "cases": [raw]})
         for error in document_errors(document, catalogue_folder() / "schema.json"):
             raise ConformanceError(_as_option_error(error.message, self.operator))
 
@@ -147,8 +160,33 @@ class CaseRequest:
                 else {}
             )
         # Other inputs, such as indices, may be all zeros: the values do not influence the program.
-        others = [name for name in self.case_operator.inputs if name not in {"x", "kernel", "bias"}]
+        given = {"x", "kernel", "bias", *(["samples"] if DRAWN_KEY in parameters else [])}
+        others = [name for name in self.case_operator.inputs if name not in given]
         return raw | {name: {"values": GeneratorName.INTEGERS.value, "low": 0, "high": 0} for name in others}
+
+    def _padded_first(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the case of a convolution as padding in a mode, followed by the convolution without padding."""
+        window = raw["kernel"]["shape"][2:]
+        padding = raw.get("padding", 0)
+        if padding == PaddingWord.SAME_UPPER:
+            cells = [self._parameter_on_axis("dilation", axis, 1) * (size - 1) for axis, size in enumerate(window)]
+            pads = [[total // 2, total - total // 2] for total in cells]
+        else:
+            sizes = padding if isinstance(padding, list) else [padding] * len(window)
+            pads = [size if isinstance(size, list) else [size, size] for size in sizes]
+        # The weights are constants of the program. Zeros are short, and the user replaces them.
+        zeros = {"values": GeneratorName.ARANGE.value, "step": 0}
+        weights = {
+            name: {**zeros, "shape": raw[name]["shape"], "dtype": self.dtype} for name in WEIGHT_INPUTS if name in raw
+        }
+        given = {name: raw[name] for name in ("stride", "dilation", "groups") if name in raw}
+        return {
+            "id": raw["id"],
+            "x": raw["x"],
+            "pads": pads,
+            "mode": self.padding_mode,
+            "then": [{"operator": self.operator, **given, **weights}],
+        }
 
     def _raw_array(self, shape: list[int]) -> dict[str, Any]:
         is_unsigned = self.dtype in NUMPY_DTYPES and NUMPY_DTYPES[self.dtype].kind in "ub"

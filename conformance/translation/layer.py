@@ -14,6 +14,7 @@ from typing import Any
 
 from conformance import ConformanceError
 from conformance.adapters.api import (
+    PADDING_MODE,
     BoundCall,
     Dialect,
     LayerCall,
@@ -23,7 +24,7 @@ from conformance.adapters.api import (
     UnreadableLayer,
     parse_layer_call,
 )
-from conformance.cases.operators import OPERATORS, Geometry, PaddingWord
+from conformance.cases.operators import OPERATORS, Geometry, PaddingWord, PadMode
 from conformance.translation.ad_hoc_case import CaseRequest, size_text
 
 MAX_QUOTED_ARGUMENT_LENGTH = 60
@@ -219,11 +220,14 @@ def _select_result(layer: LayerSignature, call: BoundCall, operator: str) -> Map
 
 def _make_request(operator: str, found: dict[str, Any], call: BoundCall) -> CaseRequest:
     of_inputs = {key: found.pop(key) for key in ("channels", "out_channels", "bias") if key in found}
-    operator = found.pop("operator", operator)
+    operator, mode = found.pop("operator", operator), found.pop(PADDING_MODE, PadMode.CONSTANT)
     per_axis = next(
         (value for key in ("window", "pads") for value in [found.get(key)] if isinstance(value, tuple)), None
     )
     request = CaseRequest(operator, found, rank=call.rank or (len(per_axis) if per_axis else None), shape=call.shape)
+    # A layer without padding pads in no mode.
+    if mode != PadMode.CONSTANT and found.get("padding") not in (0, PaddingWord.VALID.value):
+        request = replace(request, padding_mode=mode)
     return replace(request, **of_inputs)
 
 

@@ -21,6 +21,7 @@ from conformance.adapters.api import Code, Lowering, Program, Surface, Unsupport
 from conformance.cases.arrays import BFLOAT16, Array
 from conformance.cases.case import (
     ARRAYS_KEY,
+    DRAWN_KEY,
     FLAT_PADS_KEY,
     MIXED_KEY,
     WORDS_KEY,
@@ -57,6 +58,10 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
     """
     try:
         worded = with_own_words(surface) if case.parameters.get(WORDS_KEY) else surface
+        if DRAWN_KEY in case.parameters:
+            if case.operator not in surface.drawn:
+                return Unsupported(f"{surface.name} draws no regions of {case.operator} at random")
+            worded = replace(surface, lowerings=surface.drawn, fallbacks={}, allows_compositions=False)
         mixed = case.parameters.get(MIXED_KEY)
         chosen = with_mixed_precision(worded, mixed) if mixed else worded
         if isinstance(chosen, Unsupported):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conformance import ConformanceError
 from conformance.adapters.api import Backend, Program, Surface, Unsupported, source_text
 from conformance.cases import selectors
 from conformance.cases.arrays import BFLOAT16, SHORT_FLOATS
-from conformance.cases.case import Case, Value
+from conformance.cases.case import WORDS_KEY, Case, Value
 from conformance.cases.features.case_features import SELECTOR_FEATURES, CaseFeatures
 from conformance.cases.generators import SpecialValue
 from conformance.cases.operators import OPERATORS, Geometry
@@ -83,7 +83,20 @@ def translate_case(
     """Return the translation of a case to each surface; request: the request of the case, if it has one."""
     # Computed once, because every surface translates the same resized cases.
     sizes = list(_resized_cases(request or CaseRequest.from_case(case)))
+    if request is not None and request.padding_mode:
+        # A surface with a call for both steps is shown with it, and the others with two calls.
+        worded = replace(case, parameters={**case.parameters, WORDS_KEY: True})
+        found = [(backend, surface, _has_one_call(worded, surface)) for backend, surface in surfaces]
+        return [
+            _translate_to_surface(worded if one_call else case, backend, surface, background, () if one_call else sizes)
+            for backend, surface, one_call in found
+        ]
     return [_translate_to_surface(case, backend, surface, background, sizes) for backend, surface in surfaces]
+
+
+def _has_one_call(case: Case, surface: Surface) -> bool:
+    """Whether a surface has one call for all steps of a case that names parameters by the surface's own words."""
+    return bool(surface.chain_words) and isinstance(translate(case, surface), Program)
 
 
 ResizedCases = Sequence[tuple[str, Case]]

@@ -12,6 +12,16 @@ from conformance.adapters.api.axes import (
     limit_axes,
     too_many_axes,
 )
+from conformance.adapters.api.backend import (
+    LABEL_SEPARATOR,
+    AdapterVariant,
+    Backend,
+    DeviceSupport,
+    DeviceSupportByName,
+    backend_on_device,
+    backend_with_threads,
+    without_label,
+)
 from conformance.adapters.api.call_arguments import (
     REPLICATE_AND_CIRCULAR_NAMES,
     count_include_pad_argument,
@@ -94,7 +104,14 @@ from conformance.adapters.api.layer_parser import (
     UnreadableLayer,
     parse_layer_call,
 )
-from conformance.adapters.api.layers import IMPLIED_GROUPS, ArgumentReading, BoundCall, Dialect, LayerSignature
+from conformance.adapters.api.layers import (
+    IMPLIED_GROUPS,
+    PADDING_MODE,
+    ArgumentReading,
+    BoundCall,
+    Dialect,
+    LayerSignature,
+)
 from conformance.adapters.api.model_reader import EXTRACTION_FILE, ModelReader
 from conformance.adapters.api.models import (
     Array,
@@ -119,7 +136,6 @@ from conformance.adapters.api.models import (
     layer_steps,
     reordered_features,
 )
-from conformance.adapters.api.placement import backend_on_device, backend_with_threads
 from conformance.adapters.api.source_text import (
     INDENT,
     call,
@@ -141,14 +157,9 @@ from conformance.adapters.api.source_text import (
 )
 from conformance.adapters.api.surface import (
     FLOATS,
-    LABEL_SEPARATOR,
-    AdapterVariant,
-    Backend,
     Bfloat16Conversion,
     ChainLowering,
     Code,
-    DeviceSupport,
-    DeviceSupportByName,
     GradientWriter,
     Lowering,
     MixedPrecision,
@@ -157,7 +168,6 @@ from conformance.adapters.api.surface import (
     Surface,
     Unsupported,
     UnsupportedStep,
-    without_label,
 )
 from conformance.adapters.api.transposed import (
     ChannelsLastComposition,
@@ -176,29 +186,30 @@ from reports.results.vocabulary import Level
 __all__ = [
     "ALL_DTYPES", "AUTO_PAD_NAMES", "AVX2", "CAUSAL", "CPU", "DEVICE_NAMES", "EXTRACTION_FILE", "FLOAT32",
     "FLOATING", "FLOATS", "IMPLIED_GROUPS", "INDENT", "INTEGERS", "LABEL_SEPARATOR", "MAX_WINDOW_AXES", "NATIVE",
-    "ON_CPU", "PRECISIONS", "REPLICATE_AND_CIRCULAR_NAMES", "SAME_AND_VALID_WORDS", "SELECTION_OPERATORS",
-    "AdapterVariant", "ArgumentReading", "Array", "ArrayOperations", "Backend", "Bfloat16Conversion", "BoundCall",
-    "ChainLowering", "ChannelsLastComposition", "Citation", "Code", "Declaration", "Device", "DeviceSupport",
-    "DeviceSupportByName", "Dialect", "GatheredCells", "GradientWriter", "InputSizes", "InstructionVariables",
-    "LayerCall", "LayerDefault", "LayerKind", "LayerLookup", "LayerSignature", "LayerStep", "LayerWeights", "Level",
-    "Lowering", "MixedPrecision", "ModeSelector", "ModelReader", "ModuleStyle", "OtherLayer", "OutputCrop", "Pairs",
-    "PerAxisPairs", "PlainName", "PoolingCompositions", "Program", "ReshapedName", "Sizes", "StackedCells", "Step",
-    "Surface", "UnfoldedCells", "UnknownModule", "UnreadableLayer", "Unsupported", "UnsupportedStep", "WeightError",
-    "WeightFormat", "WeightName", "WeightedLayer", "array_pads", "as_lines", "axis_letters", "backend_on_device",
-    "backend_with_threads", "batch_and_channel_entries", "call", "calls_with_other_sizes", "causal_padding",
-    "channels_first_kernel", "channels_last_fields", "channels_last_kernel", "check_array", "check_layer",
-    "choice_argument", "count_argument", "count_include_pad_argument", "crop", "crop_from_padding", "crops",
-    "default_differences", "derivative_surface", "dilation_argument", "divide_by_ones", "divisors",
-    "ends_from_last_axis", "exceeds_extent", "find_other_layer", "flag_argument", "flat_pad_list", "flat_pads",
-    "function_lines", "groups_argument", "in_wider_dtype", "indexed_pad", "inferred_kind", "instruction_limit",
-    "is_causal", "is_depthwise", "is_floating", "is_framework_same", "is_whole_number", "kernel_reach",
-    "layer_steps", "limit_axes", "limit_instructions_source", "load_declarations", "mapped_surface",
-    "modes_argument", "named_padding", "named_padding_argument", "nonzero_argument", "number", "number_argument",
-    "one_per_axis", "operator_with_indices", "optional_array_argument", "output_crops", "output_slice",
-    "padded_indices_text", "padding_argument", "padding_by_name", "padding_from_crop", "padding_word",
-    "pairs_for_all_axes", "pairs_of", "parse_layer_call", "per_axis", "pooling_stride_argument", "quoted",
-    "read_pairs", "rejected_by_extent", "reordered_features", "rounding_argument", "single_group", "sizes_argument",
-    "slices", "spatial_axes", "spatial_entries", "split_surplus", "stride_argument", "surplus_over_size",
-    "text_unless_default", "too_many_axes", "tuple_of", "uncropped_group", "unpooled_size", "unsupported_lowering",
+    "ON_CPU", "PADDING_MODE", "PRECISIONS", "REPLICATE_AND_CIRCULAR_NAMES", "SAME_AND_VALID_WORDS",
+    "SELECTION_OPERATORS", "AdapterVariant", "ArgumentReading", "Array", "ArrayOperations", "Backend",
+    "Bfloat16Conversion", "BoundCall", "ChainLowering", "ChannelsLastComposition", "Citation", "Code",
+    "Declaration", "Device", "DeviceSupport", "DeviceSupportByName", "Dialect", "GatheredCells", "GradientWriter",
+    "InputSizes", "InstructionVariables", "LayerCall", "LayerDefault", "LayerKind", "LayerLookup", "LayerSignature",
+    "LayerStep", "LayerWeights", "Level", "Lowering", "MixedPrecision", "ModeSelector", "ModelReader",
+    "ModuleStyle", "OtherLayer", "OutputCrop", "Pairs", "PerAxisPairs", "PlainName", "PoolingCompositions",
+    "Program", "ReshapedName", "Sizes", "StackedCells", "Step", "Surface", "UnfoldedCells", "UnknownModule",
+    "UnreadableLayer", "Unsupported", "UnsupportedStep", "WeightError", "WeightFormat", "WeightName",
+    "WeightedLayer", "array_pads", "as_lines", "axis_letters", "backend_on_device", "backend_with_threads",
+    "batch_and_channel_entries", "call", "calls_with_other_sizes", "causal_padding", "channels_first_kernel",
+    "channels_last_fields", "channels_last_kernel", "check_array", "check_layer", "choice_argument",
+    "count_argument", "count_include_pad_argument", "crop", "crop_from_padding", "crops", "default_differences",
+    "derivative_surface", "dilation_argument", "divide_by_ones", "divisors", "ends_from_last_axis",
+    "exceeds_extent", "find_other_layer", "flag_argument", "flat_pad_list", "flat_pads", "function_lines",
+    "groups_argument", "in_wider_dtype", "indexed_pad", "inferred_kind", "instruction_limit", "is_causal",
+    "is_depthwise", "is_floating", "is_framework_same", "is_whole_number", "kernel_reach", "layer_steps",
+    "limit_axes", "limit_instructions_source", "load_declarations", "mapped_surface", "modes_argument",
+    "named_padding", "named_padding_argument", "nonzero_argument", "number", "number_argument", "one_per_axis",
+    "operator_with_indices", "optional_array_argument", "output_crops", "output_slice", "padded_indices_text",
+    "padding_argument", "padding_by_name", "padding_from_crop", "padding_word", "pairs_for_all_axes", "pairs_of",
+    "parse_layer_call", "per_axis", "pooling_stride_argument", "quoted", "read_pairs", "rejected_by_extent",
+    "reordered_features", "rounding_argument", "single_group", "sizes_argument", "slices", "spatial_axes",
+    "spatial_entries", "split_surplus", "stride_argument", "surplus_over_size", "text_unless_default",
+    "too_many_axes", "tuple_of", "uncropped_group", "unpooled_size", "unsupported_lowering",
     "unsupported_operators", "used_features", "uses_framework_defaults", "with_dilated_kernel", "without_label",
 ]  # fmt: skip

@@ -66,6 +66,10 @@ class ArgumentReading:
     convert: ArgumentReader
 
 
+PADDING_MODE = "padding_mode"
+"""Key of `LayerSignature.readings` for the PadMode in which a convolution layer pads."""
+
+
 @dataclass(frozen=True)
 class LayerSignature:
     """One class or function of a framework: its signature, and the parameters that its arguments set.

@@ -22,10 +22,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from conformance.adapters.api.declarations import Declaration
-from conformance.adapters.api.devices import NATIVE, ON_CPU, Device, InstructionVariables
 from conformance.adapters.api.dynamic import Sizes
 from conformance.cases.case import Case
 from conformance.cases.operators import GRADIENT_SUFFIX
@@ -118,6 +116,8 @@ class Surface:
     words: for each operator, a function that writes a call with a word of the framework, such as padding by name, where
         `lowerings` write numbers. It returns Unsupported if no word has the meaning of the parameters.
     chain_words: for two operators in a row, a function that writes one call of the framework for both.
+    drawn: for an operator, a function that writes calls which draw the regions at random: twice with the same seed. The
+        result is both results, joined along the batch.
     mixed_precision: how its calls compute in mixed precision; None if it has no mixed precision.
     building_blocks: calls of the framework's array library, used only for explicit padding and inside compositions.
     to_framework: for each input, an expression that converts a channels-first NumPy array; `{}` is the name.
@@ -154,6 +154,7 @@ class Surface:
     fallbacks: Mapping[str, Lowering] = field(default_factory=dict)
     words: Mapping[str, Lowering] = field(default_factory=dict)
     chain_words: Mapping[tuple[str, ...], ChainLowering] = field(default_factory=dict)
+    drawn: Mapping[str, Lowering] = field(default_factory=dict)
     mixed_precision: MixedPrecision | None = None
     building_blocks: Mapping[str, Lowering] = field(default_factory=dict)
     to_framework: Mapping[str, str] = field(default_factory=dict)
@@ -227,98 +228,6 @@ class Surface:
     def supports_anywhere(self, dtype: str) -> bool:
         """Whether the surface supports a dtype for at least one operator."""
         return any(dtype in dtypes for dtypes in (self.dtypes.get("", FLOATS), *self.dtypes.values()))
-
-
-@dataclass(frozen=True)
-class DeviceSupport:
-    """How an adapter runs on a device other than the CPU.
-
-    setup, threads, reset: source text that runs after SETUP, THREADS and RESET.
-    precisions: source text that runs after `setup`: for "float32", where TF32 is disabled, and for "tf32".
-    probe: source text that runs once after all setup. It raises an error with the reason if the framework cannot use
-        the device. Otherwise it assigns the model of the device to `hardware`.
-    surface: returns a surface adapted to the device, for example with other conversions of inputs and results.
-    """
-
-    probe: str
-    precisions: Mapping[str, str]
-    setup: str = ""
-    threads: str = ""
-    reset: str = ""
-    surface: Callable[[Surface], Surface] | None = None
-
-
-DeviceSupportByName = Mapping[str, DeviceSupport]
-
-
-@dataclass(frozen=True)
-class AdapterVariant:
-    """One of several backends of an adapter. The fields are the names that a module for one backend defines."""
-
-    packages: tuple[str, ...]
-    setup: str
-    surfaces: tuple[Surface, ...]
-    reset: str = ""
-    threads: str = ""
-    instruction_variables: InstructionVariables = field(default_factory=dict)
-    devices: DeviceSupportByName = field(default_factory=dict)
-    thread_settings: Mapping[str, str] = field(default_factory=dict)
-
-
-LABEL_SEPARATOR = "@"
-
-
-def without_label(name: str) -> str:
-    """Return the name of a backend without its label."""
-    return name.partition(LABEL_SEPARATOR)[0]
-
-
-@dataclass(frozen=True)
-class Backend:
-    """One framework in one environment, as its adapter describes it.
-
-    name: includes the label, if a run distinguishes two versions of a framework ("numpy@old").
-    threads: source text that runs first and limits instructions and threads.
-    instructions: the instruction limit, see devices.instruction_limit.
-    ledger: file with the known deviations of a backend from another package. Those of built-in backends are in the
-        catalogue.
-    devices: devices other than the CPU that the adapter supports. device: the device of the run.
-    probe: see DeviceSupport.
-    mode: statements at the end of `setup` and `reset` that set the mode of the process, see Program.
-    trusted: whether the adapter is one of the suite. Fewer checks follow its programs, see worker_state.process_state.
-    thread_settings: the settings of one thread, and their texts for `{}` threads. thread_count: that of the run.
-    """
-
-    name: str
-    packages: tuple[str, ...]
-    setup: str
-    reset: str
-    surfaces: tuple[Surface, ...]
-    threads: str = ""
-    # A limit is part of the backend, since it is set before the framework is imported.
-    instructions: str = NATIVE
-    ledger: Path | None = None
-    devices: DeviceSupportByName = field(default_factory=dict)
-    device: Device = ON_CPU
-    probe: str = ""
-    mode: str = ""
-    trusted: bool = False
-    thread_settings: Mapping[str, str] = field(default_factory=dict)
-    thread_count: int = 1
-
-    @property
-    def has_modes(self) -> bool:
-        """Whether its programs may need processes in different modes."""
-        return any(surface.select_mode for surface in self.surfaces)
-
-    def in_mode(self, mode: str) -> Backend:
-        """Return the backend for processes in a mode. Only for a backend without a mode."""
-        return replace(self, setup=self.setup + mode, reset=self.reset + mode, mode=mode)
-
-    @property
-    def label(self) -> str:
-        """The label with its separator, "@old", or "" without a label."""
-        return self.name.removeprefix(without_label(self.name))
 
 
 @dataclass(frozen=True)

@@ -91,10 +91,11 @@ class Flax:
         """Return unsupported: Flax has no padding function."""
         return Unsupported(f"flax.{self.name} has no padding function; its users call jnp.pad")
 
-    def conv(self, step: Step) -> Code:
-        """Return the convolution layer with the weights of the case."""
-        padding = padding_text(step.padding, step)
-        layer = self._layer("Conv", step, padding, feature_group_count=groups_argument(step))
+    def conv(self, step: Step, padding: str = "") -> Code:
+        """Return the convolution layer with the weights of the case. padding: its text, by default that of the step."""
+        layer = self._layer(
+            "Conv", step, padding or padding_text(step.padding, step), feature_group_count=groups_argument(step)
+        )
         return self.apply_layer(layer, step) if is_floating(step) else NO_INTEGERS
 
     def conv_transpose(self, step: Step) -> Code:

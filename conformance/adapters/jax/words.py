@@ -11,6 +11,8 @@ from conformance.cases.operators import PaddingWord
 
 PADDING_NAMES = {PaddingWord.VALID: "VALID", PaddingWord.SAME_UPPER: "SAME", PaddingWord.SAME_LOWER: "SAME_LOWER"}
 PADDED_LAYER_NAMES: Mapping[str, str] = {"reflect": '"REFLECT"', "wrap": '"CIRCULAR"'}
+ConvolutionWriter = Callable[[Step, str], Code]
+"""Writes a convolution layer with the text of its padding."""
 NO_PADDED_LAYER = Unsupported("layers of Flax reflect or wrap by half the kernel, rounded down before and up after")
 NO_NAME = Unsupported("no name for the padding")
 
@@ -55,18 +57,16 @@ def flax_words(lowerings: Mapping[str, Lowering]) -> Mapping[str, Lowering]:
     return {name: partial(replace_pairs, lowerings[name], _flax_name, _spatial_pairs) for name in names}
 
 
-def _padded_layer(conv: Lowering, padding: Step, step: Step) -> Code:
+def _padded_layer(conv: ConvolutionWriter, padding: Step, step: Step) -> Code:
     """Return the convolution layer that pads in the mode of a `pad` step."""
     name = PADDED_LAYER_NAMES.get(padding.parameters["mode"])
     reaches = (dilation * (extent - 1) for extent, dilation in zip(step.window, step.dilation, strict=True))
     pads = tuple((reach // 2, (reach + 1) // 2) for reach in reaches)
-    code = conv(step)
-    if name is None or step.padded or padding.padding != pads or isinstance(code, Unsupported):
-        return code if isinstance(code, Unsupported) else NO_PADDED_LAYER
-    lines = (f"x = {code}",) if isinstance(code, str) else code
-    return tuple(line.replace('padding="VALID"', f"padding={name}") for line in lines)
+    if name is None or step.padded or padding.padding != pads:
+        return NO_PADDED_LAYER
+    return conv(step, name)
 
 
-def flax_chain_words(conv: Lowering) -> Mapping[tuple[str, ...], ChainLowering]:
+def flax_chain_words(conv: ConvolutionWriter) -> Mapping[tuple[str, ...], ChainLowering]:
     """Return the layers that pad in another mode than zeros."""
     return {("pad", "conv"): partial(_padded_layer, conv)}

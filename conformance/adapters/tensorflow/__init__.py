@@ -37,7 +37,7 @@ from conformance.adapters.api import (
     per_axis,
     unsupported_lowering,
 )
-from conformance.adapters.tensorflow import channels_first, compiled, words
+from conformance.adapters.tensorflow import channels_first, compiled, drawn, words
 from conformance.adapters.tensorflow.composed import (
     FALLBACKS,
     ONES_EXPRESSION,
@@ -226,6 +226,10 @@ SURFACES = (
         fallbacks={**FALLBACKS, **CONVOLUTION_FALLBACKS},
         words=words.NN_WORDS,
         chain_words=words.NN_CHAIN_WORDS,
+        drawn={
+            "adaptive_max_pool": partial(drawn.fractional_pool, "max"),
+            "adaptive_avg_pool": partial(drawn.fractional_pool, "avg"),
+        },
         write_gradient=tape_gradient,
     ),
     _make_surface(

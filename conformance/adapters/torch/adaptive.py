@@ -17,6 +17,7 @@ from conformance.adapters.torch.calls import (
     sizes_text,
 )
 from conformance.adapters.torch.windows import FUNCTIONAL
+from conformance.cases.case import SEED_KEY
 
 SUPPORTED_RANKS = (2, 3)
 STRICT_FRACTIONAL_ISSUE = "https://github.com/pytorch/pytorch/pull/5337"
@@ -81,6 +82,17 @@ def fractional_max_pool(write_call: CallWriter, step: Step) -> Code:
         why = "in three dimensions, window plus output_size may be at most the extent"
         return Unsupported(why, STRICT_FRACTIONAL_ISSUE, rejected_call=text)
     return text
+
+
+def drawn_fractional_max_pool(write_call: CallWriter, step: Step) -> Code:
+    """Return two calls that draw the samples with the same seed, joined along the batch."""
+    if step.rank not in SUPPORTED_RANKS:
+        return Unsupported("fractional pooling supports two or three axes")
+    text = write_call(
+        step.operator, step, per_axis(step.window), output_size=sizes_text(step.parameters["output_size"])
+    )
+    seed = f"torch.manual_seed({step.parameters[SEED_KEY]})"
+    return seed, f"first = {text}", seed, f"x = torch.cat([first, {text}])"
 
 
 def fractional_max_pool_1d(write_call: CallWriter, step: Step) -> Code:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.adapters.api import (
+    PADDING_MODE,
     REPLICATE_AND_CIRCULAR_NAMES,
     SAME_AND_VALID_WORDS,
     ArgumentReading,
@@ -28,6 +29,7 @@ from conformance.adapters.api import (
     sizes_argument,
     unpooled_size,
 )
+from conformance.cases.operators import PadMode
 
 POOLING_ARGUMENTS: Mapping[str, ArgumentReading] = {
     "window": sizes_argument("kernel_size"),
@@ -76,6 +78,19 @@ def _read_output_size(call: BoundCall, value: Any) -> Any:
     return tuple(
         size if extent is None else extent for extent, size in zip(values, call.input_extents("None"), strict=True)
     )
+
+
+CONVOLUTION_PADDING_MODES = {
+    "zeros": PadMode.CONSTANT.value,
+    **{name: mode for mode, name in REPLICATE_AND_CIRCULAR_NAMES.items()},
+}
+
+
+def _padding_mode_note(call: BoundCall) -> str:
+    """Return a note about the weights of a layer that pads in another mode than with zeros."""
+    if call.arguments["padding_mode"] == "zeros" or call.arguments["padding"] in (0, "valid"):
+        return ""
+    return "kernel and bias of the program are zeros: replace them by the weights of the layer"
 
 
 PADDING_MODES = {"constant": "constant", **{name: mode for mode, name in REPLICATE_AND_CIRCULAR_NAMES.items()}}
@@ -144,9 +159,13 @@ NN_LAYERS = (
     LayerSignature(
         f"Conv{{rank}}d({CONVOLUTION_SIGNATURE}, dilation=1, groups=1, bias=True, padding_mode='zeros')",
         "conv",
-        {**CONVOLUTION_ARGUMENTS, **WEIGHTED_ARGUMENTS},
+        {
+            **CONVOLUTION_ARGUMENTS,
+            **WEIGHTED_ARGUMENTS,
+            PADDING_MODE: choice_argument("padding_mode", CONVOLUTION_PADDING_MODES),
+        },
         ignored_arguments=PLACEMENT_ARGUMENTS,
-        required_values={"padding_mode": "zeros"},
+        note=_padding_mode_note,
     ),
     LayerSignature(
         f"ConvTranspose{{rank}}d({CONVOLUTION_SIGNATURE}, output_padding=0, groups=1, bias=True, dilation=1, "

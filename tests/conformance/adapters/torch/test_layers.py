@@ -31,10 +31,34 @@ def test_padding_by_name_of_a_convolution_is_computed_from_the_kernel():
     ("text", "message"),
     [
         ("nn.MaxPool2d((2, 2, 2))", "3 numbers for 2 spatial axes"),
-        ("nn.Conv2d(3, 4, 2, padding_mode='circular')", "padding_mode='circular'"),
+        ("nn.Conv2d(3, 4, 2, padding_mode='mirror')", "padding_mode='mirror'"),
         ("nn.AdaptiveMaxPool2d((2, 2.5))", "neither a whole number nor one for each spatial axis"),
         ("nn.FractionalMaxPool2d(2, output_ratio=0.5)", "output_ratio=0.5"),
     ],
 )
 def test_layer_without_equivalent_in_the_catalogue_is_rejected_with_one_line(text, message):
     check_rejected(NN, text, IMAGE, None, message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mode", "pads"),
+    [
+        ("3, padding=1, padding_mode='reflect'", "reflect", ((1, 1), (1, 1))),
+        ("3, padding=(1, 2), padding_mode='replicate'", "edge", ((1, 1), (2, 2))),
+        ("2, padding=1, padding_mode='circular'", "wrap", ((1, 1), (1, 1))),
+        ("(2, 3), padding='same', dilation=2, padding_mode='circular'", "wrap", ((1, 1), (2, 2))),
+        ("(2, 3), padding='same', padding_mode='reflect'", "reflect", ((0, 1), (1, 1))),
+    ],
+)
+def test_padding_mode_of_a_convolution_is_read_as_padding_first(arguments, mode, pads):
+    case = case_of(NN, f"nn.Conv2d(2, 4, {arguments}, bias=False)", (1, 2, 8, 9))
+    assert (case.operator, case.parameters["mode"], case.parameters["pads"]) == ("pad", mode, pads)
+    assert [step.operator for step in case.then] == ["conv"]
+
+
+@pytest.mark.parametrize(
+    "arguments", ["padding=1", "padding_mode='reflect'", "padding='valid', padding_mode='circular'"]
+)
+def test_convolution_that_pads_nothing_or_with_zeros_is_one_step(arguments):
+    case = case_of(NN, f"nn.Conv2d(2, 4, 3, {arguments})", (1, 2, 8, 9))
+    assert (case.operator, case.then) == ("conv", ())
