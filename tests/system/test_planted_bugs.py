@@ -103,6 +103,7 @@ def test_bugs_of_calling_show_in_their_program_and_not_without_the_bug(planted):
 def test_later_sets_have_enough_bugs(planted):
     assert sum(bug.planted_set == 2 for bug in planted.BUGS.values()) >= 60
     assert sum(bug.planted_set == 3 for bug in planted.BUGS.values()) >= 30
+    assert sum(bug.planted_set == 4 for bug in planted.BUGS.values()) >= 12
 
 
 @pytest.mark.usefixtures("planted")
