@@ -37,8 +37,8 @@ from conformance.cases.case import Rejected
 from conformance.cases.features.case_features import case_features
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
-from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, make_requests
 from conformance.exploration.candidate import Candidate
+from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, make_requests
 from conformance.exploration.explorer import CANDIDATES_PER_GENERATION, Explorer
 from conformance.exploration.findings import FindingCollector
 from conformance.exploration.oracles import ReferenceOracle

@@ -26,8 +26,8 @@ METAMORPHIC_INTERVAL = 20
 """One in this number of candidates is also checked against metamorphic relations."""
 COMMON_INTERVAL = 4
 """One in this number of new candidates has a common configuration of windows, regardless of coverage."""
-MODERATE_FIRST, MODERATE_INTERVAL = 3, 4
-"""Number of first candidates of an operator with uniform sizes, and one in this number of the others."""
+MODERATE_FIRST, MODERATE_INTERVAL = 1, 4
+"""Number of first candidates of each operator with uniform sizes, and one in this number of the others."""
 MIN_CANDIDATES_PER_WORKER = 50
 """Minimum number of candidates in a part of a generation. Fewer are not worth the start of a framework."""
 MAX_NOVEL_CANDIDATES = 64

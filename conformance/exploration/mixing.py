@@ -18,10 +18,12 @@ from conformance.exploration.draws.numbers import draw_numbers, nested
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import NUMBERS_INTERVAL, OperatorSpace, is_affordable
 
-MIXED_CANDIDATES = 240
+MIXED_CANDIDATES = 160
 """Number of mixed cases for each shrunk case."""
 MAX_ATTEMPTS = 6
 """Maximum number of draws for each mixed case. Many combinations of levels are invalid."""
+MIXED_OF_ONE_DRAW = 4
+"""Number of mixed cases made from each draw, because draws take the most time."""
 KEPT_OF_EIGHT = (3, 4, 6, 7)
 """Number of levels, of eight on average, that a mixed case has from the shrunk case. One is drawn for each mixed case:
 cases near the shrunk one violate a single condition, and cases further away are like other draws."""
@@ -34,7 +36,9 @@ def mixed_candidates(smallest: Candidate, space: OperatorSpace) -> Iterator[Cand
     names = {smallest.name}
     for number in range(MIXED_CANDIDATES * MAX_ATTEMPTS):
         rng = Rng("mixed", smallest.case.id, number)
-        mixed = _mix(smallest, space, rng)
+        if number % MIXED_OF_ONE_DRAW == 0:
+            drawn = space.draw(rng)
+        mixed = _mix(smallest, drawn, space, rng)
         if mixed and mixed.name not in names and is_affordable(mixed):
             names.add(mixed.name)
             yield mixed
@@ -42,9 +46,9 @@ def mixed_candidates(smallest: Candidate, space: OperatorSpace) -> Iterator[Cand
                 return
 
 
-def _mix(smallest: Candidate, space: OperatorSpace, rng: Rng) -> Candidate | None:
+def _mix(smallest: Candidate, drawn: Candidate, space: OperatorSpace, rng: Rng) -> Candidate | None:
     """Return a mixed candidate, which may be invalid; None if its inputs cannot be made."""
-    drawn, kept = space.draw(rng), rng.choice(KEPT_OF_EIGHT)
+    kept = rng.choice(KEPT_OF_EIGHT)
 
     def keeps() -> bool:
         return rng.randrange(8) < kept
@@ -58,9 +62,7 @@ def _mix(smallest: Candidate, space: OperatorSpace, rng: Rng) -> Candidate | Non
     levels["bias"] = levels.get("bias") and "bias" in source.inputs
     if "bias" not in drawn.levels:
         del levels["bias"]
-    others = {
-        name: getattr(smallest if keeps() else drawn, name) for name in ("violation", "following", "array_use")
-    }
+    others = {name: getattr(smallest if keeps() else drawn, name) for name in ("violation", "following", "array_use")}
     mixed = replace(drawn, levels=levels, inputs=source.inputs, written_numbers={}, **others)
     per_axis = [*NUMBER_PER_AXIS_FACTORS, *PAIR_FACTORS]
     fitted = {name: mixed.per_axis(name) for name in per_axis if isinstance(levels.get(name), tuple)}

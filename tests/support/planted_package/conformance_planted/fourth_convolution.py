@@ -1,5 +1,6 @@
 """Fourth set: bugs in padding and convolution that were reported for frameworks. Each description names the report."""
 
+# ruff: noqa: ARG002  (methods get the axis and the parameters p like those that they replace)
 import numpy as np
 
 from .padding_convolution import MODES
@@ -11,8 +12,7 @@ TWO_CHANNELS = {"values": [[[1], [1]]]}
 
 @fourth_bug(
     "pad",
-    condition="the mode is reflect, an axis before the last is padded before, and the last is not padded and has several "
-    "cells",
+    condition="the mode is reflect, the first axis is padded before, and the last is not padded and has several cells",
     depth=3,
     smallest={"x": {"values": [[[[1, 2], [3, 4]]]]}, "pads": [[1, 0], [0, 0]], "mode": "reflect"},
     near={"mode": "edge"},
@@ -45,8 +45,8 @@ class WrappedOnce(Correct):
 
 @fourth_bug(
     "conv",
-    condition="there are two spatial axes, each of several channels is a group, the dtype is float32, the batch is above "
-    "1, and the output has one row",
+    condition="there are two spatial axes, each of several channels is a group, the dtype is float32, the batch is "
+    "above 1, and the output has one row",
     depth=3,
     smallest={
         "x": {"values": [[[[1]], [[1]]], [[[2]], [[2]]]]}, "kernel": {"values": [[[[1]]], [[[1]]]]}, "groups": 2,
@@ -132,8 +132,8 @@ class StrideLostWithDilation(Correct):
 
 @fourth_bug(
     "conv_grad",
-    condition="the gradient of the kernel is requested, each channel is a group, the number of channels is a multiple of "
-    "8, the first axis has a stride above 1 and padding",
+    condition="the gradient of the kernel is requested, each channel is a group, the number of channels is a multiple "
+    "of 8, the first axis has a stride above 1 and padding",
     depth=3,
     smallest={
         "x": {"values": [[[1, 1]] * 8]}, "kernel": {"values": [[[1]]] * 8}, "grad": {"values": [[[1, 1]] * 8]},
@@ -180,7 +180,7 @@ class NarrowStridedGradient(Correct):
         "x": {"values": "integers", "low": 1, "high": 1, "shape": [65_537, 1, 1]}, "kernel": UNIT,
         "grad": {"values": "integers", "low": 1, "high": 1, "shape": [65_537, 1, 1]}, "output": "kernel",
     },
-    near={"x": {"values": "integers", "low": 1, "high": 1, "shape": [1, 1, 1]}, "grad": {"values": "integers", "low": 1, "high": 1, "shape": [1, 1, 1]}},
+    near={"x": UNIT, "grad": UNIT},
 )  # fmt: skip
 class BatchOfSixteenBits(Correct):
     """The number of images is stored in 16 bits for the gradient of the kernel (pytorch/pytorch#96225)."""

@@ -17,7 +17,7 @@ TWO_ROWS = {"values": [[[[1, 2], [3, 4]]]]}
     near={"padding": [[0, 1]]},
 )
 class ClippedStartOfDilatedWindows(Correct):
-    """A dilated window that starts in the padding counts its steps from the first cell (microsoft/onnxruntime#29637)."""
+    """A dilated window that starts in the padding counts steps from the first cell (microsoft/onnxruntime#29637)."""
 
     def positions(self, axis, size, p):
         at = super().positions(axis, size, p)
@@ -119,7 +119,7 @@ class LastChannelsAreMasked(Correct):
 
 @fourth_bug(
     "max_pool",
-    condition="the dtype is float64, the number of channels is odd, and a window of the last channel has NaN and a number",
+    condition="the dtype is float64, the number of channels is odd, and a window of the last has NaN and a number",
     depth=3,
     smallest={"x": {"values": [[[NAN, 1]]], "dtype": "float64"}, "window": [2]},
     near={"x": {"values": [[[NAN, 1]]], "dtype": "float32"}},
