@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from conformance.cases.parameters import CaseError
 from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, Candidate
 from conformance.exploration.draws.numbers import draw_numbers, nested
 from conformance.exploration.rng import Rng
@@ -47,7 +46,7 @@ def mixed_candidates(smallest: Candidate, space: OperatorSpace) -> Iterator[Cand
 
 
 def _mix(smallest: Candidate, drawn: Candidate, space: OperatorSpace, rng: Rng) -> Candidate | None:
-    """Return a mixed candidate, which may be invalid; None if its inputs cannot be made."""
+    """Return a mixed candidate; None if its levels describe no case. Its numbers may be invalid."""
     kept = rng.choice(KEPT_OF_EIGHT)
 
     def keeps() -> bool:
@@ -67,12 +66,11 @@ def _mix(smallest: Candidate, drawn: Candidate, space: OperatorSpace, rng: Rng) 
     per_axis = [*NUMBER_PER_AXIS_FACTORS, *PAIR_FACTORS]
     fitted = {name: mixed.per_axis(name) for name in per_axis if isinstance(levels.get(name), tuple)}
     mixed = mixed.with_levels(**fitted)
-    try:
-        if smallest.written_numbers and keeps():
-            return _with_numbers_of(smallest, mixed, rng)
-        return draw_numbers(mixed, space.specials, rng) if rng.one_in(NUMBERS_INTERVAL) else mixed
-    except (CaseError, ValueError, LookupError, TypeError, OverflowError):
+    if not mixed.is_valid():
         return None
+    if smallest.written_numbers and keeps():
+        return _with_numbers_of(smallest, mixed, rng)
+    return draw_numbers(mixed, space.specials, rng) if rng.one_in(NUMBERS_INTERVAL) else mixed
 
 
 def _with_numbers_of(smallest: Candidate, mixed: Candidate, rng: Rng) -> Candidate:
