@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from conformance import CatalogueError
 from conformance.cases.arrays import SHORT_FLOATS, dtype_kind
@@ -228,8 +227,10 @@ class OperatorSpace:
             levels["value"] = WHOLE_PAD_VALUES[-1]
         if "divisor" in OPERATORS[self.operator].defaults:
             levels["divisor"] = rng.usual_or_unusual((None,), (1, 2, 3, 5, 7))
-        sizes = draw_moderate_sizes if moderate else partial(draw_sizes, common=common)
-        levels |= sizes(self.operator, rank, rng)
+        if moderate:
+            levels |= draw_moderate_sizes(self.operator, rank, rng)
+        else:
+            levels |= draw_sizes(self.operator, rank, rng, common=common)
         if levels["values"] in SPECIAL_VALUES:
             inputs |= {"x": {**inputs["x"], "at": rng.randrange(math.prod(levels["extent"]))}}
         return levels, inputs
