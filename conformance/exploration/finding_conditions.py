@@ -11,7 +11,7 @@ from conformance.exploration.candidate import Candidate
 from conformance.exploration.diagnosis import ShrunkSuspect
 from conformance.exploration.evaluation import CandidateResult
 from conformance.exploration.symptoms import OTHER_SURFACES, REFERENCE, OracleName, Symptom
-from reports.analysis.conditions import best_conjunction, how_condition, shortest_conjunction
+from reports.analysis.conditions import best_conjunction, certain_conjunction, how_condition, shortest_conjunction
 from reports.results.vocabulary import AGREEING_STATUSES, Status
 
 MAX_CONDITIONS = 4
@@ -142,6 +142,7 @@ def find_conditions(
     if not _has_nan(evidence.smallest):
         agreeing = [features for features in agreeing if not _has_nan(features)]
     found = best_conjunction(evidence.smallest, differing, agreeing, _condition_rank, MAX_CONDITIONS)
+    found = certain_conjunction(found, evidence.smallest, differing, agreeing, _condition_rank, MAX_CONDITIONS)
     result = _counted(found, differing, agreeing)
     if result.conditions and result.differing_share >= MIN_DIFFERING_SHARE:
         return result
