@@ -182,7 +182,7 @@ def table(found: Found, more: Columns) -> str:
             f"`{bug.name}`", str(bug.planted_set), ", ".join(f"`{name}`" for name in bug.operators),
             bug.sentence, bug.condition,
             *(cell(*found[bug.name][level]) if bug.name in found else NOT_MEASURED for level in LEVELS),
-            *(column.get(bug.name, "") for column in more.values()),
+            *(column.get(bug.name, NOT_MEASURED) for column in more.values()),
         ]
         for bug in sorted(BUGS.values(), key=lambda bug: (bug.operators, bug.depth, bug.name))
     ]  # fmt: skip
