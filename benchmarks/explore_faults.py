@@ -241,6 +241,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--draw", choices=TITLES, default="guided", help="how cases are drawn")
+    parser.add_argument("--set", type=int, default=0, metavar="N", help="only the bugs of this set")
     parser.add_argument("--shrink", action="store_true", help="shrink the first case that shows each bug")
     parser.add_argument(
         "--columns", type=Path, nargs="+", metavar="FILE", help="write table columns for these searches"
@@ -266,6 +267,7 @@ def search(arguments: argparse.Namespace) -> dict[str, Any]:
     The state after each generation is saved next to the results, from where the same command continues.
     """
     known, start = planted_bugs(), time.perf_counter()
+    known = {name: bug for name, bug in known.items() if not arguments.set or bug.planted_set == arguments.set}
     registry.backend_names.cache_clear()
     search = Search(known, arguments.seed, arguments.draw)
     state = arguments.write.with_suffix(".state")

@@ -10,6 +10,7 @@ from conformance.cases.features.case_features import case_features
 from conformance.cases.operators import PaddingWord
 from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, Candidate
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
+from conformance.exploration.mixing import mixed_candidates
 from conformance.exploration.oracles import evaluate
 from conformance.exploration.shrinking import SHRINK_BATCH_SIZE, shrink
 from conformance.exploration.space import OperatorSpace, is_affordable
@@ -45,12 +46,14 @@ class ShrunkSuspect:
     """Result of shrinking a suspect.
 
     smallest: the smallest candidate that differs. surface_results: its results on all surfaces.
-    neighbour_results: results of its neighbours on the surface of the suspect.
+    neighbour_results: results of its neighbours on the surface of the suspect. mixed_results: those of cases that have
+    some of its levels.
     """
 
     smallest: Candidate
     surface_results: Sequence[SurfaceResult]
     neighbour_results: Sequence[CandidateResult] = ()
+    mixed_results: Sequence[CandidateResult] = ()
 
 
 def shrink_suspect(
@@ -68,7 +71,9 @@ def shrink_suspect(
         return ShrunkSuspect(smallest, confirmed.surface_results)
     # Half of the limit: a crash or hang of many neighbours would cost more than the shrinking.
     neighbours = neighbours_of(smallest, space)[: max_differing(symptom) // 2]
-    return ShrunkSuspect(smallest, confirmed.surface_results, evaluate(evaluator, symptom, neighbours, [surface]))
+    mixed = [] if symptom.is_fatal else list(mixed_candidates(smallest, space))
+    results = evaluate(evaluator, symptom, [*neighbours, *mixed], [surface])
+    return ShrunkSuspect(smallest, confirmed.surface_results, results[: len(neighbours)], results[len(neighbours) :])
 
 
 def _confirm(evaluator: LocalEvaluator, suspect: Suspect, smallest: Candidate) -> CandidateResult:

@@ -8,9 +8,10 @@ from typing import TypeVar
 
 from conformance.cases.features.case_features import case_features
 from conformance.exploration.candidate import Candidate
+from conformance.exploration.diagnosis import ShrunkSuspect
 from conformance.exploration.evaluation import CandidateResult
 from conformance.exploration.symptoms import OTHER_SURFACES, REFERENCE, OracleName, Symptom
-from reports.analysis.conditions import best_conjunction, how_condition, shortest_conjunction
+from reports.analysis.conditions import best_conjunction, certain_conjunction, how_condition, shortest_conjunction
 from reports.results.vocabulary import AGREEING_STATUSES, Status
 
 MAX_CONDITIONS = 4
@@ -86,28 +87,35 @@ def _remember(remembered: list[T], one: T) -> None:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The features of the smallest case of a finding, and those of its neighbours that differ or agree."""
+    """The features of the smallest case of a finding, and those of cases near it that differ or agree.
+
+    differing, agreeing: its neighbours. mixed_differing, mixed_agreeing: cases that have some of its levels.
+    """
 
     smallest: frozenset[str]
     differing: Sequence[frozenset[str]] = ()
     agreeing: Sequence[frozenset[str]] = ()
+    mixed_differing: Sequence[frozenset[str]] = ()
+    mixed_agreeing: Sequence[frozenset[str]] = ()
 
     @classmethod
-    def of(
-        cls, smallest: Candidate, how: str, neighbours: Iterable[CandidateResult], surface: str, symptom: Symptom
-    ) -> Evidence:
-        """Return the evidence from the results of neighbours; how: native, padded or composed, of the smallest."""
-        evaluated = [(one.candidate, one.result_on(surface)) for one in neighbours]
-        results = [(how_condition(item.how).union(case_features(one.case)), item) for one, item in evaluated if item]
-        return cls(
-            how_condition(how).union(case_features(smallest.case)),
-            [
-                features
-                for features, item in results
-                if item.is_new and item.symptom and symptom.may_cause(item.symptom)
-            ],
-            [features for features, item in results if item.status in CORRECT_STATUSES],
-        )
+    def of(cls, shrunk: ShrunkSuspect, how: str, surface: str, symptom: Symptom) -> Evidence:
+        """Return the evidence for a shrunk suspect; how: native, padded or composed, of its smallest case."""
+        neighbours = _split(shrunk.neighbour_results, surface, symptom)
+        mixed = _split(shrunk.mixed_results, surface, symptom)
+        return cls(how_condition(how).union(case_features(shrunk.smallest.case)), *neighbours, *mixed)
+
+
+def _split(
+    results: Iterable[CandidateResult], surface: str, symptom: Symptom
+) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
+    """Return the features of the candidates that differ for the same reason, and of those that agree."""
+    evaluated = [(one.candidate, one.result_on(surface)) for one in results]
+    items = [(how_condition(item.how).union(case_features(one.case)), item) for one, item in evaluated if item]
+    return (
+        [one for one, item in items if item.is_new and item.symptom and symptom.may_cause(item.symptom)],
+        [one for one, item in items if item.status in CORRECT_STATUSES],
+    )
 
 
 @dataclass(frozen=True)
@@ -129,11 +137,12 @@ def find_conditions(
     drawn = [one.features for one in record.differing if _is_comparable(symptom, one.symptom) and not is_explained(one)]
     # Neighbours show the limits of a cause, but are all alike: they must not outnumber the generated cases.
     limit = max(MIN_NEIGHBOURS, len(drawn))
-    differing = [evidence.smallest, *_sample(evidence.differing, limit), *drawn]
-    agreeing = [*_sample(evidence.agreeing, limit), *record.agreeing_features(symptom)]
+    differing = [evidence.smallest, *_sample(evidence.differing, limit), *evidence.mixed_differing, *drawn]
+    agreeing = [*_sample(evidence.agreeing, limit), *evidence.mixed_agreeing, *record.agreeing_features(symptom)]
     if not _has_nan(evidence.smallest):
         agreeing = [features for features in agreeing if not _has_nan(features)]
     found = best_conjunction(evidence.smallest, differing, agreeing, _condition_rank, MAX_CONDITIONS)
+    found = certain_conjunction(found, evidence.smallest, differing, agreeing, _condition_rank, MAX_CONDITIONS)
     result = _counted(found, differing, agreeing)
     if result.conditions and result.differing_share >= MIN_DIFFERING_SHARE:
         return result

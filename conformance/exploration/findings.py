@@ -217,7 +217,7 @@ class FindingCollector:
             message=result.message,
             how=result.how,
         )
-        evidence = Evidence.of(smallest, result.how, shrunk.neighbour_results, surface, symptom)
+        evidence = Evidence.of(shrunk, result.how, surface, symptom)
         self._evidence[id(finding)] = _Fit(evidence, surface)
         self._fit(finding)
         self.findings.append(finding)

@@ -115,6 +115,40 @@ def best_conjunction(
     return best
 
 
+MAX_CHANCE = 1e-3
+"""Maximum probability that a further condition holds for all positive items by chance."""
+
+
+def certain_conjunction(
+    conditions: tuple[str, ...],
+    candidates: frozenset[str],
+    positive: Sequence[frozenset[str]],
+    negative: Iterable[frozenset[str]],
+    rank: Callable[[str], tuple[float | str, ...]] = lambda condition: (len(condition), condition),
+    max_conditions: int = MAX_CONDITIONS,
+) -> tuple[str, ...]:
+    """Return the conditions with further ones that all matching positive items satisfy, but few negative ones do.
+
+    If a condition had nothing to do with the difference, positive items would satisfy it as often as negative ones. The
+    probability that all of them do would then be the share of negative items to the power of their number. It must be
+    at most MAX_CHANCE. The condition that excludes most negative items is added first.
+    """
+    matching = [one for one in positive if one.issuperset(conditions)]
+    others = [one for one in negative if one.issuperset(conditions)]
+    if not (conditions and matching):
+        return conditions
+    shared = sorted(candidates.intersection(*matching).difference(conditions), key=rank)
+    while len(conditions) < max_conditions and others and shared:
+        found = min(shared, key=lambda condition: sum(condition in one for one in others))
+        left = [one for one in others if found in one]
+        # Two more negative items, one of which satisfies the condition: few items prove little.
+        share = (len(left) + 1) / (len(others) + 2)
+        if share ** len(matching) > MAX_CHANCE or len(left) == len(others):
+            break
+        conditions, others = (*conditions, found), left
+    return conditions
+
+
 class _MatchTable:
     """Bit masks of the positive and negative items that satisfy each condition: one bit for each item."""
 

@@ -236,6 +236,9 @@ def _parameter_features(case: Case) -> Iterator[str]:
         yield "padding that differs between axes"
     changed = (name for name in NAMED_PARAMETERS if name in given and given[name] != defaults.get(name))
     yield from (f"{name} = {json_value(given[name])}" for name in changed)
+    # The default is the gradient of x, but it is not the usual one: other gradients have other code.
+    if case.operator.startswith("conv") and given.get("output") == "x":
+        yield "output = x"
 
 
 AXIS_FEATURES: Mapping[str, Callable[[WindowAxis], bool]] = MappingProxyType(

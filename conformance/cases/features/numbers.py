@@ -174,6 +174,11 @@ def _has_late_nans(windows: WindowCells) -> bool:
     return bool(half and (nans[..., half:].any(-1) & ~nans[..., :half].any(-1)).any())
 
 
+def _has_zeros_of_both_signs(windows: WindowCells) -> bool:
+    zeros, negative = windows.cells == 0, np.signbit(windows.cells)
+    return bool(((windows.where(zeros & negative) > 0) & (windows.where(zeros & ~negative) > 0)).any())
+
+
 WINDOW_FEATURES: Mapping[str, Callable[[WindowCells], bool]] = MappingProxyType(
     {
         "a window whose largest value occurs twice": lambda windows: _extremum_occurs_twice(
@@ -186,6 +191,7 @@ WINDOW_FEATURES: Mapping[str, Callable[[WindowCells], bool]] = MappingProxyType(
         "a window of zeros only": lambda windows: _are_all(windows, windows.cells == 0),
         "a window of negative values only": lambda windows: _are_all(windows, windows.cells < 0),
         "a window with a zero": lambda windows: bool(windows.where(windows.cells == 0).any()),
+        "a window with zeros of both signs": _has_zeros_of_both_signs,
         "a window that starts with a zero": lambda windows: bool((windows.cells[..., 0] == 0).any()),
         "a window with NaN and an infinity": lambda windows: bool(
             ((windows.where(np.isnan(windows.cells)) > 0) & (windows.where(np.isinf(windows.cells)) > 0)).any()

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from conformance.cases import geometry
 from conformance.cases.case import Case, Rejected
 from conformance.cases.geometry import WindowAxis, parameter_per_axis
+from reference import Windows
 
 BLOCK_WIDTHS = (8, 16, 64)
 """Sizes of the blocks in which frameworks process channels and windows. A last block of one is a special case."""
@@ -115,9 +116,16 @@ def _window_size_features(case: Case) -> Iterator[str]:
     windows = None if geometry.is_transposed(case) else geometry.case_windows(case)
     if windows is not None and (windows.counts(False) == 0).any():
         yield "a window of padding only"
+    if windows is not None and any(_starts_behind(windows, axis) for axis in range(len(axes))):
+        yield "a window that starts in the padding after an axis"
     sizes = [axis.window for axis in axes]
     if max(sizes) <= MAX_NAMED_WINDOW and len(sizes) > 1:
         yield f"a window of {' × '.join(map(str, sizes))}"
+
+
+def _starts_behind(windows: Windows, axis: int) -> bool:
+    last = (windows.output[axis] - 1) * windows.stride[axis] - windows.pads[axis][0]
+    return bool(last >= windows.size[axis])
 
 
 def _padding_features(case: Case) -> Iterator[str]:
@@ -149,6 +157,8 @@ PADDING_AXIS_FEATURES: Mapping[str, Callable[[int, tuple[int, int]], bool]] = Ma
         "padding of an axis of one cell": lambda extent, pair: extent == 1 and max(pair) > 0,
         "an axis with a crop and padding": lambda _, pair: min(pair) < 0 < max(pair),
         "a crop before": lambda _, pair: pair[0] < 0,
+        "a crop before and padding after an axis": lambda _, pair: pair[0] < 0 < pair[1],
+        "padding before and a crop after an axis": lambda _, pair: pair[1] < 0 < pair[0],
         "a crop to one cell": lambda extent, pair: (
             min(pair) < 0 and extent + min(pair[0], 0) + min(pair[1], 0) == 1 < extent
         ),
@@ -178,8 +188,10 @@ def _power_features(power: object) -> Iterator[str]:
     if isinstance(power, (int, float)):
         if power != int(power):
             yield "a p that is not an integer"
-        elif power % 2 and power > 1:
-            yield "an odd p above 1"
+        elif power % 2:
+            yield "an odd p"
+            if power > 1:
+                yield "an odd p above 1"
 
 
 def _value_features(value: object) -> Iterator[str]:

@@ -65,7 +65,8 @@ def draw_numbers(candidate: Candidate, specials: Sequence[str], rng: Rng) -> Can
     return candidate.with_numbers(**written) if "x" in written else candidate
 
 
-def _nested(numbers: Sequence[Any], shape: Sequence[int]) -> Any:
+def nested(numbers: Sequence[Any], shape: Sequence[int]) -> Any:
+    """Return numbers as nested lists of a shape."""
     array = np.empty(len(numbers), object)
     array[:] = list(numbers)
     return array.reshape(tuple(shape)).tolist()
@@ -77,7 +78,7 @@ def _draw_x(candidate: Candidate, shape: Sequence[int], dtype: str, specials: Se
     kinds = [NumberKind.TIED, NumberKind.SPARSE, NumberKind.EQUAL, NumberKind.LARGE]
     kinds += [NumberKind.NEGATIVE] * is_signed
     kinds += [NumberKind.SPECIAL, NumberKind.SPECIAL, NumberKind.BLOCK] * (bool(specials) and kind in "fV")
-    return _nested(_numbers(rng.choice(kinds), math.prod(shape), dtype, specials, rng, signed=is_signed), shape)
+    return nested(_numbers(rng.choice(kinds), math.prod(shape), dtype, specials, rng, signed=is_signed), shape)
 
 
 def _numbers(
@@ -123,18 +124,18 @@ def _large_numbers(count: int, dtype: str, rng: Rng, *, signed: bool) -> Sequenc
 
 def _draw_kernel(_candidate: Candidate, shape: Sequence[int], *_: Any) -> Any:
     rng = _[-1]
-    return _nested([rng.choice((0, 0, 1, -1, 2)) for _ in range(math.prod(shape))], shape)
+    return nested([rng.choice((0, 0, 1, -1, 2)) for _ in range(math.prod(shape))], shape)
 
 
 def _draw_shares(_candidate: Candidate, shape: Sequence[int], *_: Any) -> Any:
     rng = _[-1]
-    return _nested([rng.choice(SHARES) for _ in range(math.prod(shape))], shape)
+    return nested([rng.choice(SHARES) for _ in range(math.prod(shape))], shape)
 
 
 def _draw_indices(candidate: Candidate, shape: Sequence[int], *_: Any) -> Any:
     """Return indices of which some are equal."""
     rng, outputs = _[-1], math.prod(candidate.per_axis("output_size"))
-    return _nested([rng.randrange(outputs) for _ in range(math.prod(shape))], shape)
+    return nested([rng.randrange(outputs) for _ in range(math.prod(shape))], shape)
 
 
 DRAWS: Mapping[str, Callable[..., Any]] = {

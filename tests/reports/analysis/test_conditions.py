@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given, strategies as st
 
-from reports.analysis.conditions import MAX_CONDITIONS, best_conjunction, shortest_conjunction
+from reports.analysis.conditions import MAX_CONDITIONS, best_conjunction, certain_conjunction, shortest_conjunction
 
 CONDITION_SETS = st.lists(st.frozensets(st.sampled_from("abcde")), min_size=1, max_size=8)
 
@@ -91,3 +91,17 @@ def test_no_single_condition_agrees_better_than_the_best_conjunction(positive, n
 
     found = best_conjunction(positive[0], positive, negative)
     assert all(agreement(found) >= agreement((one,)) - 1e-12 for one in positive[0]) or not positive[0]
+
+
+def test_a_condition_that_all_positive_items_satisfy_is_added_if_chance_does_not_explain_it():
+    positive, negative = [frozenset("ab")] * 20, [frozenset("a")] * 4 + [frozenset()] * 90
+    assert certain_conjunction(("a",), frozenset("ab"), positive, negative) == ("a", "b")
+    # Most of the other items satisfy `b` too, or there are few items.
+    common = [frozenset("ab")] * 40 + [frozenset("a")] * 4
+    assert certain_conjunction(("a",), frozenset("ab"), positive, common) == ("a",)
+    assert certain_conjunction(("a",), frozenset("ab"), positive[:3], negative) == ("a",)
+
+
+def test_a_condition_that_one_positive_item_lacks_is_not_added():
+    positive, negative = [frozenset("ab")] * 20 + [frozenset("a")], [frozenset("a")] * 9
+    assert certain_conjunction(("a",), frozenset("ab"), positive, negative) == ("a",)

@@ -24,6 +24,7 @@ def features_of(numbers, operator="max_pool", dtype="float32", **parameters):
         ([1, 1, 0, 2], "a window of equal values"),
         ([0, 0, 1, 2], "a window of zeros only"),
         ([0, 2, 1, 3], "a window that starts with a zero"),
+        ([-0.0, 0, 1, 3], "a window with zeros of both signs"),
         ([-1, -2, 3, 1], "a window of negative values only"),
         ([NAN, INFINITY, 1, 2], "a window with NaN and an infinity"),
         ([INFINITY, -INFINITY, 1, 2], "a window with both infinities"),

@@ -31,7 +31,8 @@ class Bug:
     near: keys that change in a neighbouring case, which does not satisfy the condition.
     program: the operators with the bug.
     rejected: violation of `smallest` if the bug accepts an invalid call; the neighbour is then the valid call.
-    planted_set: 1 to 3. The second and third set were designed without knowledge of how cases are generated.
+    planted_set: 1 to 4. The second and third set were designed without knowledge of how cases are generated, and the
+    fourth was taken from reports to frameworks.
     """
 
     name: str
@@ -65,7 +66,7 @@ def bug(*operators: str, **description: Any) -> Callable[[type[Correct]], type[C
 
     def register(program: type[Correct]) -> type[Correct]:
         name = "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in program.__name__)[1:]
-        BUGS[name] = Bug(name, operators, program.__doc__ or "", program=program, **description)
+        BUGS[name] = Bug(name, operators, (program.__doc__ or "").partition("\n\n")[0], program=program, **description)
         return program
 
     return register
@@ -75,3 +76,5 @@ second_bug = partial(bug, planted_set=2)
 """Registers a bug of the second set."""
 third_bug = partial(bug, planted_set=3)
 """Registers a bug of the third set."""
+fourth_bug = partial(bug, planted_set=4)
+"""Registers a bug of the fourth set."""
