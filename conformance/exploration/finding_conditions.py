@@ -142,7 +142,9 @@ def find_conditions(
     if not _has_nan(evidence.smallest):
         agreeing = [features for features in agreeing if not _has_nan(features)]
     found = best_conjunction(evidence.smallest, differing, agreeing, _condition_rank, MAX_CONDITIONS)
-    found = certain_conjunction(found, evidence.smallest, differing, agreeing, _condition_rank, MAX_CONDITIONS)
+    found = certain_conjunction(
+        found, evidence.smallest, differing, agreeing, rank=_condition_rank, max_conditions=MAX_CONDITIONS
+    )
     result = _counted(found, differing, agreeing)
     if result.conditions and result.differing_share >= MIN_DIFFERING_SHARE:
         return result

@@ -124,6 +124,7 @@ def certain_conjunction(
     candidates: frozenset[str],
     positive: Sequence[frozenset[str]],
     negative: Iterable[frozenset[str]],
+    *,
     rank: Callable[[str], tuple[float | str, ...]] = lambda condition: (len(condition), condition),
     max_conditions: int = MAX_CONDITIONS,
 ) -> tuple[str, ...]:
