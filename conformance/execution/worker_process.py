@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import sys
 import threading
 import time
@@ -234,7 +235,7 @@ class Worker:
     def _retried_outcome(self, job: Job, lost: WorkerLost) -> ProgramOutcome:
         """Return the outcome of a job that ended its process, after further runs in new processes."""
         first, again = lost.outcome, self._run_in_new_process(job)
-        is_same = again.kind == first.kind and (again.message == first.message or first.alone)
+        is_same = again.kind == first.kind and (_cause(again) == _cause(first) or first.alone)
         # For a backend of the suite, a busy machine is the likely cause, and not an earlier program.
         is_slow = self.backend.trusted and first.kind == Outcome.TIMED_OUT and again.kind in JUDGED_OUTCOMES
         if is_same or is_slow or (first.alone and not lost.may_have_earlier_cause):
@@ -341,3 +342,8 @@ class Worker:
 def _drain(jobs: deque[Job]) -> Iterator[Job]:
     while jobs:
         yield jobs.popleft()
+
+
+def _cause(outcome: ProgramOutcome) -> str:
+    """Return the message without the amounts of memory, which are never the same twice."""
+    return re.sub(r"[\d.]+ GB", "", outcome.message)
