@@ -26,8 +26,6 @@ METAMORPHIC_INTERVAL = 20
 """One in this number of candidates is also checked against metamorphic relations."""
 COMMON_INTERVAL = 4
 """One in this number of new candidates has a common configuration of windows, regardless of coverage."""
-MODERATE_FIRST, MODERATE_INTERVAL = 1, 4
-"""Number of first candidates of each operator with uniform sizes, and one in this number of the others."""
 MIN_CANDIDATES_PER_WORKER = 50
 """Minimum number of candidates in a part of a generation. Fewer are not worth the start of a framework."""
 MAX_NOVEL_CANDIDATES = 64
@@ -79,7 +77,6 @@ class Explorer:
         self._scheduler = OperatorScheduler(spaces)
         self._observed_outcomes: set[tuple[str, str, str, str]] = set()
         self._novel_candidates: dict[str, list[Candidate]] = {operator: [] for operator in spaces}
-        self._drawn: Counter[str] = Counter()
 
     def explore(
         self,
@@ -131,11 +128,6 @@ class Explorer:
         space, novel, coverage = self.spaces[operator], self._novel_candidates[operator], self._coverage[operator]
         if not self.guided:
             return space.draw(rng)
-        self._drawn[operator] += 1
-        if self._drawn[operator] <= MODERATE_FIRST or rng.one_in(MODERATE_INTERVAL):
-            candidate = space.draw_moderate(rng)
-            self._scheduler.record_novelty(operator, coverage.count(candidate))
-            return candidate
         mutated = space.mutate(rng.choice(novel), rng) if novel and rng.one_in(4) else None
         candidate = mutated or self._draw_new(space, coverage, rng)
         self._scheduler.record_novelty(operator, coverage.count(candidate))

@@ -30,7 +30,7 @@ from conformance.exploration.draws.numbers import (
     draw_numbers,
     with_index_dtype,
 )
-from conformance.exploration.draws.sizes import LONG_AXIS_CELLS, draw_moderate_sizes, draw_sizes
+from conformance.exploration.draws.sizes import LONG_AXIS_CELLS, draw_sizes
 from conformance.exploration.draws.values import EXACT_VALUES, ValueChoice, draw_values, value_choices
 from conformance.exploration.rng import Rng
 
@@ -47,8 +47,6 @@ MAX_BINNED_CELLS = 150
 """Maximum number of output cells of an operator that is computed bin by bin."""
 MAX_DRAW_ATTEMPTS = 400
 """Maximum number of draws until one is valid and affordable."""
-MAX_MODERATE_ATTEMPTS = 2000
-"""Maximum number of draws of uniform sizes, of which fewer are valid."""
 SIZE_KINDS = frozenset({ParameterKind.SIZES, ParameterKind.PADDING, ParameterKind.PAIRS, ParameterKind.COUNT})
 """Kinds of parameters that are drawn independently of the sweeps."""
 WORD_FACTORS = (*(one.name for one in PARAMETERS.values() if one.kind not in SIZE_KINDS), "bias")
@@ -137,17 +135,6 @@ class OperatorSpace:
             changed = replace(candidate, violation=violation)
         return changed if changed is candidate or is_affordable(changed) else candidate
 
-    def draw_moderate(self, rng: Rng) -> Candidate:
-        """Return a candidate with uniform sizes and hardly any default value; another one if no draw is valid.
-
-        Most frequent bugs show in such a candidate. It has no special property that few candidates have.
-        """
-        for _ in range(MAX_MODERATE_ATTEMPTS):
-            candidate = self._draw_once(rng, moderate=True)
-            if candidate and is_affordable(candidate):
-                return candidate
-        return self.draw(rng)
-
     def draw_large(self, rng: Rng) -> Candidate | None:
         """Return a candidate with integers that is too large for the reference; None if no draw gives one."""
         for _ in range(MAX_DRAW_ATTEMPTS // 10):
@@ -192,23 +179,21 @@ class OperatorSpace:
                 return self._draw_extras(neighbour, rng)
         return candidate
 
-    def _draw_once(self, rng: Rng, *, common: bool = False, moderate: bool = False) -> Candidate | None:
+    def _draw_once(self, rng: Rng, *, common: bool = False) -> Candidate | None:
         """Return a draw; None if it is invalid or observes a convention by accident.
 
         One draw in four is meant to observe a convention.
         """
         rng.start_draw()
-        levels, inputs = self._draw_usual(rng, common=common, moderate=moderate)
-        domains = () if moderate else domains_of(self.operator)
+        levels, inputs = self._draw_usual(rng, common=common)
+        domains = domains_of(self.operator)
         domain = rng.choice(domains) if domains and rng.one_in(4) else None
         if domain:
             levels, inputs = domain.draw_inside((levels, inputs), rng)
         candidate = Candidate(self.operator, levels, inputs)
         return candidate if candidate.is_valid() and (domain or not conventions_of(candidate)) else None
 
-    def _draw_usual(
-        self, rng: Rng, *, common: bool = False, moderate: bool = False
-    ) -> tuple[dict[str, FactorLevel], InputOptions]:
+    def _draw_usual(self, rng: Rng, *, common: bool = False) -> tuple[dict[str, FactorLevel], InputOptions]:
         """Draw levels and inputs that are not meant to observe a convention."""
         choice = draw_values(self.value_choices, rng)
         # Most special code paths are for planes.
@@ -227,10 +212,7 @@ class OperatorSpace:
             levels["value"] = WHOLE_PAD_VALUES[-1]
         if "divisor" in OPERATORS[self.operator].defaults:
             levels["divisor"] = rng.usual_or_unusual((None,), (1, 2, 3, 5, 7))
-        if moderate:
-            levels |= draw_moderate_sizes(self.operator, rank, rng)
-        else:
-            levels |= draw_sizes(self.operator, rank, rng, common=common)
+        levels |= draw_sizes(self.operator, rank, rng, common=common)
         if levels["values"] in SPECIAL_VALUES:
             inputs |= {"x": {**inputs["x"], "at": rng.randrange(math.prod(levels["extent"]))}}
         return levels, inputs

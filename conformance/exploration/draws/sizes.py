@@ -69,43 +69,6 @@ def draw_sizes(operator: str, rank: int, rng: Rng, *, common: bool = False) -> d
     return levels | _draw_output_factors(described.geometry, extent, levels, rng)
 
 
-MODERATE_SIZES: Mapping[str, tuple[int, int]] = {
-    "extent": (1, 32), "batch": (1, 4), "channels": (1, 32), "out": (1, 32), "groups": (1, 4), "window": (1, 7),
-    "stride": (1, 7), "dilation": (1, 4), "padding": (0, 6), "pads": (-8, 8), "output_size": (1, 32),
-    "output_padding": (0, 6),
-}  # fmt: skip
-"""Minimum and maximum of sizes that are drawn uniformly. A case with such sizes has hardly any default value."""
-ONE_NUMBER_FACTORS = frozenset({"batch", "channels", "out", "groups"})
-"""Factors with one number, not one for each axis."""
-
-
-def draw_moderate_sizes(operator: str, rank: int, rng: Rng) -> dict[str, FactorLevel]:
-    """Draw the levels of all factors that are sizes uniformly and independently of each other."""
-    described = OPERATORS[operator]
-    factors = {"extent", "batch", "channels", *described.defaults}
-    if described.has_weights:
-        factors |= {"out", "groups", "window"}
-    factors |= {name for geometry, name in OUTPUT_FACTORS.items() if described.geometry is geometry}
-    levels: dict[str, FactorLevel] = {}
-    for name, (least, most) in MODERATE_SIZES.items():
-        if name in {"padding", "pads"} & factors:
-            levels[name] = tuple((rng.randint(least, most), rng.randint(least, most)) for _ in range(rank))
-        elif name in factors:
-            numbers = tuple(rng.randint(least, most) for _ in range(rank))
-            levels[name] = numbers[0] if name in ONE_NUMBER_FACTORS else numbers
-    return levels
-
-
-OUTPUT_FACTORS = {
-    Geometry.PADS: "pads",
-    Geometry.TRANSPOSED: "output_padding",
-    Geometry.UNPOOLING: "output_size",
-    Geometry.FRACTIONS: "output_size",
-    Geometry.BINS: "output_size",
-}
-"""The factor that determines the output size, for each geometry that has one."""
-
-
 def _draw_windows(extent: tuple[int, ...], rng: Rng) -> dict[str, FactorLevel]:
     """Draw windows, strides, dilation and padding independently for each axis."""
     rank = len(extent)

@@ -2,14 +2,7 @@
 
 import pytest
 
-from conformance.cases.operators import OPERATORS
-from conformance.exploration.draws.sizes import (
-    LONG_AXIS_CELLS,
-    VECTOR_WIDTH_SIZES,
-    VERY_LONG_AXES,
-    draw_moderate_sizes,
-    draw_sizes,
-)
+from conformance.exploration.draws.sizes import LONG_AXIS_CELLS, VECTOR_WIDTH_SIZES, VERY_LONG_AXES, draw_sizes
 from conformance.exploration.rng import Rng
 
 
@@ -52,19 +45,3 @@ def test_operators_have_only_their_own_sizes():
     assert "window" not in pad
     (conv,) = draws("conv", 2, 1)
     assert {"out", "groups", "window"} <= conv.keys()
-
-
-@pytest.mark.parametrize("operator", OPERATORS)
-def test_moderate_sizes_have_the_same_factors_as_other_draws(operator):
-    (usual,) = draws(operator, 2, 1)
-    moderate = draw_moderate_sizes(operator, 2, Rng(operator))
-    assert moderate.keys() == usual.keys()
-    assert all(isinstance(moderate[name], type(usual[name])) for name in usual.keys() - {"padding"})
-
-
-def test_moderate_sizes_have_hardly_any_default_value():
-    moderate = [draw_moderate_sizes("conv", 2, Rng("moderate", number)) for number in range(200)]
-    for name in ("batch", "channels", "out", "groups"):
-        assert sum(levels[name] == 1 for levels in moderate) < 80
-    for name in ("window", "stride", "dilation"):
-        assert sum(1 in levels[name] for levels in moderate) < 110
