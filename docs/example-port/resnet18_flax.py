@@ -3,6 +3,8 @@
 import jax
 from flax import linen as nn
 
+from conformance.translation.weights import convert
+
 
 def batch_norm():
     return nn.BatchNorm(use_running_average=True, momentum=0.9, epsilon=1e-5)
@@ -60,3 +62,9 @@ class ResNet18(nn.Module):
         for block in [*self.layer1, *self.layer2, *self.layer3, *self.layer4]:
             x = block(x)
         return self.fc(self.avgpool(x).reshape(len(x), -1))
+
+
+def port(weights):
+    """Return the model as a function, with the weights of the PyTorch model by name."""
+    variables = convert(weights, "torch", "flax", rename=lambda name: name.replace("downsample.", "downsample_"))
+    return lambda x: ResNet18().apply(variables, x)

@@ -3,6 +3,8 @@
 import keras
 import numpy as np
 
+from conformance.translation.weights import convert
+
 
 def conv(filters, window, stride, padding, name):
     layers = [keras.layers.ZeroPadding2D(((padding, padding), (padding, padding)))] if padding else []
@@ -41,3 +43,11 @@ def resnet18(shape, classes=1000):
             x = basic_block(x, planes, stride, f"layer{stage}_{block}")
     x = keras.layers.Flatten()(keras.layers.AdaptiveAveragePooling2D(1)(x))
     return keras.Model(inputs, keras.layers.Dense(classes, name="fc")(x))
+
+
+def port(weights):
+    """Return the model for images of 64 x 64, with the weights of the PyTorch model by name."""
+    model = resnet18((64, 64, 3))
+    for name, arrays in convert(weights, "torch", "keras").items():
+        model.get_layer(name).set_weights(arrays)
+    return model

@@ -178,7 +178,7 @@ def _layer_verdict(layer: LayerComparison) -> str:
     if not layer.agrees:
         return "differs"
     if layer.agrees_later:
-        return "same, other shape"
+        return "same with what follows"
     return "same" if layer.input_agrees else "same, other input"
 
 

@@ -22,7 +22,7 @@ from conformance.judging.verdict import OutcomeVerdict, ProgramOutcome, judge_ou
 from conformance.models.comparison.layers import AlignedLayers, ModelLayer, align_layers, find_layers
 from conformance.models.comparison.reasons import layer_reasons
 from conformance.models.comparison.recording import RecordedModel, RecordedRun
-from reports.results.vocabulary import DifferenceKind, Outcome, Verdict
+from reports.results.vocabulary import Outcome, Verdict
 
 NOISE_FACTOR = 64
 """Factor of the measured effect of rounding. Two frameworks add in different orders."""
@@ -44,8 +44,8 @@ class LayerComparison:
 
     verdict: on the result of the port's layer, by the exact result of the source's layer for the same input.
     input_difference: the largest difference of the inputs of the two layers, and input_limit its limit.
-    agrees_later: whether the results have different shapes and what the next layer reads agrees, as with a crop after
-    the layer.
+    agrees_later: whether the results differ, and what the next layer reads agrees: a crop after the layer, or a layer
+    and the operators after it as one, such as a normalization in the weights of a convolution.
     """
 
     source: ModelLayer
@@ -103,7 +103,7 @@ def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun) -> RunCompa
     # What the next layer reads, or the results of the model, for each layer.
     later = [layer.input_agrees for layer in layers[1:]] + [not any(_result_differences(source, port))]
     layers = [
-        replace(layer, agrees_later=agrees and layer.verdict.kind == DifferenceKind.SHAPE)
+        replace(layer, agrees_later=agrees and layer.verdict.verdict != Verdict.AGREE)
         for layer, agrees in zip(layers, later, strict=False)
     ]
     return RunComparison(kind, layers, aligned, next(_differences(layers, source, port), None))
