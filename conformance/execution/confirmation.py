@@ -14,11 +14,6 @@ from conformance.judging.repeats import is_same_outcome, outcome_text
 from conformance.judging.verdict import ProgramOutcome
 from reports.results import Outcome, ResultRecord, Status
 
-UNEXPLAINED_STATUSES = frozenset(
-    {Status.FAIL, Status.STALE, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY, Status.UNDECLARED}
-)
-"""Statuses that are confirmed for backends of the suite. The others are as expected, or explained by the ledger."""
-
 
 class Confirmer:
     """Repeats programs in processes in which no other program has run. One worker for each mode of the backend.
@@ -33,11 +28,12 @@ class Confirmer:
         self._workers: dict[str, LoneWorker] = {}
 
     def needs_confirmation(self, outcome: ProgramOutcome, result: ResultRecord) -> bool:
-        """Whether a result of a process in which other programs may have run must not count."""
-        if outcome.alone or outcome.kind == Outcome.UNSUPPORTED:
+        """Whether a result of a process in which other programs may have run must not count.
+
+        If an answer of a backend of the suite depends on earlier programs, this is a finding about its framework.
+        """
+        if self._backend.trusted or outcome.alone or outcome.kind == Outcome.UNSUPPORTED:
             return False
-        if self._backend.trusted:
-            return result.status in UNEXPLAINED_STATUSES or bool(outcome.changed_state)
         # A case that must be rejected agrees with every exception, also with one that an earlier program has caused.
         is_right = result.status == Status.PASS and outcome.kind == Outcome.RETURNED
         return not is_right or bool(outcome.changed_state)

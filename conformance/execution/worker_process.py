@@ -235,10 +235,13 @@ class Worker:
     def _retried_outcome(self, job: Job, lost: WorkerLost) -> ProgramOutcome:
         """Return the outcome of a job that ended its process, after further runs in new processes."""
         first, again = lost.outcome, self._run_in_new_process(job)
+        if self.backend.trusted:
+            if (again.kind == first.kind and _cause(again) == _cause(first)) or not lost.may_have_earlier_cause:
+                return combine_retry(first, again)
+            # An earlier job may have been the cause. The next run then counts as the first one of this job.
+            return again if again.kind in JUDGED_OUTCOMES else combine_retry(again, self._run_in_new_process(job))
         is_same = again.kind == first.kind and (_cause(again) == _cause(first) or first.alone)
-        # For a backend of the suite, a busy machine is the likely cause, and not an earlier program.
-        is_slow = self.backend.trusted and first.kind == Outcome.TIMED_OUT and again.kind in JUDGED_OUTCOMES
-        if is_same or is_slow or (first.alone and not lost.may_have_earlier_cause):
+        if is_same or (first.alone and not lost.may_have_earlier_cause):
             return combine_retry(first, again)
         # An earlier job may have been the cause. The next run then counts as the first one of this job.
         third = self._run_in_new_process(job)

@@ -58,7 +58,7 @@ def test_commands_of_a_page_translate_its_cases(pages, operator):
     for line, common in zip(commands, OPERATOR_PAGES[operator].common_calls, strict=True):
         context = commands_translate.translate_command.make_context("translate", shlex.split(line))
         options = {key: value for key, value in context.params.items() if value is not None}
-        for key in ("what", "globs", "output_format", "paths"):
+        for key in ("what", "globs", "output_format", "paths", "style", "values", "inputs"):
             options.pop(key)
         case = commands_translate._operator_request(operator, options).case
         expected = common.request(operator).case()

@@ -145,7 +145,7 @@ def test_devices_are_hidden_from_programs_of_the_cpu(monkeypatch):
 def test_lost_device_ends_the_worker_and_fails_one_case():
     made = backend_on_device(backend(devices={CUDA: SUPPORT}), Device("cuda"))
     lost = "globals()['broken'] = globals()['__builtins__'] and True\nraise RuntimeError('a kernel failed')"
-    breaks = program(lost.replace("globals()", "sys._getframe(2).f_locals['names']"))
+    breaks = program(lost.replace("globals()", "sys._getframe(2).f_locals['self']._names"))
     with started(retry=False, **{key: getattr(made, key) for key in ("reset", "setup", "devices", "device")}) as worker:
         first = worker.connection.process.pid
         crashed, after = worker.outcomes([Job(breaks, (X,)), Job(program("pass"), (X,))])

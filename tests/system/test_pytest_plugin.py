@@ -458,14 +458,13 @@ if x.shape[2] == 4:
     hold = np.ones(100_000_000)
     time.sleep(10)
 elif x.shape[2] == 6:
-    names = sys._getframe(2).f_locals["names"]
-    names["times"] = names.get("times", 0) + 1
-    x = x + (names["times"] % 2)
+    np.times = getattr(np, "times", 0) + 1
+    x = x + (np.times % 2)
 x = x[:, :, 1::2, 1::2]"""
 
 
 def test_repeats_and_limits_of_memory_give_the_verdicts_of_conformance_run(cases, fake_backend, conformance, pytester):
-    fake_backend(surface("s", LIMITED))
+    fake_backend(surface("s", LIMITED), trusted=True)
     options = cases(
         *(text.replace("4, 4", f"{extent}, {extent}") for text, extent in zip(CASES, (4, 6, 8), strict=True))
     )

@@ -124,7 +124,7 @@ def audit_command(
     fix: bool,
     timeout: float,
 ) -> None:
-    """Check every layer with windows or padding of a model on other surfaces.
+    """Check the layers of a model on the targets of a port.
 
     MODEL is a file, or a reference package.module:function to a Python function that returns a model. A file is read
     with the library of its format and never run. A function is run, in a process of its own.

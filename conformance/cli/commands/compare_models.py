@@ -70,7 +70,7 @@ def compare_models_command(  # noqa: PLR0917 - click passes the options by name
     backends: tuple[str, ...],
     timeout: float,
 ) -> None:
-    """Compare a model with its port, and name the first layer that differs.
+    """Name the first layer at which a port of a model differs.
 
     SOURCE and PORT are BACKEND:FILE.py:FACTORY, BACKEND:MODULE:FACTORY or an ONNX file. FACTORY is a function that
     returns the model; it is executed in a worker process. If the factory of the port has a parameter, it receives the

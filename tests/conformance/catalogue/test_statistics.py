@@ -50,8 +50,8 @@ def test_cases_are_counted_by_level_kind_rank_and_dtype(tmp_path):
     )
     page = catalogue_page(found)
     assert rows(page, "Level and kind") == {
-        "operator": ["cases", "smoke", "standard", "exhaustive", "value", "pinned", "rejected", "question"],
-        "`max_pool`": ["4", "3", "1", "–", "2", "1", "1", "–"],
+        "operator": ["cases", "smoke", "standard", "exhaustive", "value", "pinned", "rejected", "drawn", "question"],
+        "`max_pool`": ["4", "3", "1", "–", "2", "1", "1", "–", "–"],
     }
     assert rows(page, "Spatial axes")["`max_pool`"] == ["4", "1", "3", "–"]
     assert rows(page, "Dtype") == {"operator": ["cases", "float32", "int8"], "`max_pool`": ["4", "3", "1"]}

@@ -45,14 +45,19 @@ def damage(effect):
     return lambda stride: ("builtins.mark = 1",) if stride == 2 else ("if hasattr(builtins, 'mark'):", f"    {effect}")
 
 
-@pytest.mark.parametrize("trusted", [True, False])
 @pytest.mark.parametrize("repeat", [1, 2])
 @pytest.mark.parametrize("effect", ["x = x + 1", "raise ValueError", "os.abort()", "undefined_name"])
-def test_damage_by_an_earlier_program_is_recorded_and_does_not_count(tmp_path, effect, trusted, repeat):
-    found = results(tmp_path, damage(effect), trusted=trusted, repeat=repeat)
+def test_damage_by_an_earlier_program_is_recorded_and_does_not_count(tmp_path, effect, repeat):
+    found = results(tmp_path, damage(effect), repeat=repeat)
     assert {name: record["status"] for name, record in found.items()} == dict.fromkeys("abc", "pass")
     noted = {name for name, record in found.items() if "after_others" in record}
     assert noted == ({"b"} if "abort" in effect else {"b", "c"})  # a crash ends the damaged process
+
+
+def test_result_of_a_backend_of_the_suite_counts_although_it_depends_on_earlier_programs(tmp_path):
+    found = results(tmp_path, damage("x = x + 1"), trusted=True)
+    assert {record["status"] for record in found.values()} == {"pass", "fail"}
+    assert all("after_others" not in record for record in found.values())
 
 
 @pytest.mark.parametrize("effect", ["x = x + 1", "raise ValueError", "os.abort()"])
