@@ -1,4 +1,4 @@
-"""Confirmation of results: a result that is not as expected counts only if the program ran alone in its process."""
+"""Confirmation of results of other packages: one that is not as expected counts only if its program ran alone."""
 
 from __future__ import annotations
 
