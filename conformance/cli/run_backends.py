@@ -95,7 +95,7 @@ def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int
 
 
 def _confirmed_lines(results: Report) -> list[str]:
-    """Return a line about the results that were others after other programs had run; none if there is no such result."""
+    """Return a line about the results that were others after other programs had run, if there are any."""
     found = [one for backend_run in results.runs for one in backend_run.results if one.after_others]
     if not found:
         return []
