@@ -1,8 +1,6 @@
 """Record the window operators of a function of JAX: convolutions of `jax.lax`, pooling of Flax, and padding."""
 
 CAPTURE = '''\
-import contextlib
-
 import jax
 from flax import linen, nnx
 from flax.linen import pooling
@@ -139,21 +137,6 @@ PATCHES = [
 ]
 
 
-def recorded(recorder, function, record):
-    def call(*args, **kwargs):
-        if recorder.is_inside:
-            return function(*args, **kwargs)
-        recorder.is_inside = True
-        try:
-            result = function(*args, **kwargs)
-        finally:
-            recorder.is_inside = False
-        record(recorder, args, kwargs, result)
-        return result
-
-    return call
-
-
 def build_model(factory, weights):
     return call_factory(factory, weights)
 
@@ -175,15 +158,8 @@ def name_layers(recorder):
 
 def run_model(model, inputs, recorder):
     x = jax.numpy.asarray(np.moveaxis(inputs, 1, -1))
-    originals = [(place, name, getattr(place, name)) for place, name, _ in PATCHES]
-    with jax.disable_jit(), name_layers(recorder):
-        try:
-            for (place, name, function), (_, _, record) in zip(originals, PATCHES):
-                setattr(place, name, recorded(recorder, function, record))
-            result = model(x)
-        finally:
-            for place, name, function in originals:
-                setattr(place, name, function)
+    with jax.disable_jit(), name_layers(recorder), patched(recorder, PATCHES):
+        result = model(x)
     return [array(one) for one in jax.tree_util.tree_leaves(result)]
 '''
 """See conformance.adapters.api.models.capture."""

@@ -113,31 +113,22 @@ def record_pad(recorder, given, result):
     recorder.add("pad", parameters, {"x": first(x, {})}, first(result, {}))
 
 
+def named(names, record):
+    """A record function that receives all arguments by name."""
+    return lambda recorder, args, kwargs, result: record(recorder, dict(zip(names, args), **kwargs), result)
+
+
 CONVOLUTION = ("inputs", "kernel", "strides", "padding", "data_format", "dilation_rate")
+TRANSPOSED = ("inputs", "kernel", "strides", "padding", "output_padding", "data_format", "dilation_rate")
+POOLING = ("inputs", "pool_size", "strides", "padding", "data_format")
 PATCHES = [
-    (engine.nn, "conv", CONVOLUTION, record_conv),
-    (engine.nn, "depthwise_conv", CONVOLUTION, record_depthwise),
-    (engine.nn, "conv_transpose",
-     ("inputs", "kernel", "strides", "padding", "output_padding", "data_format", "dilation_rate"), record_transposed),
-    (engine.nn, "max_pool", ("inputs", "pool_size", "strides", "padding", "data_format"), record_pool("max_pool")),
-    (engine.nn, "average_pool", ("inputs", "pool_size", "strides", "padding", "data_format"), record_pool("avg_pool")),
-    (engine.numpy, "pad", ("x", "pad_width", "mode", "constant_values"), record_pad),
+    (engine.nn, "conv", named(CONVOLUTION, record_conv)),
+    (engine.nn, "depthwise_conv", named(CONVOLUTION, record_depthwise)),
+    (engine.nn, "conv_transpose", named(TRANSPOSED, record_transposed)),
+    (engine.nn, "max_pool", named(POOLING, record_pool("max_pool"))),
+    (engine.nn, "average_pool", named(POOLING, record_pool("avg_pool"))),
+    (engine.numpy, "pad", named(("x", "pad_width", "mode", "constant_values"), record_pad)),
 ]
-
-
-def recorded(recorder, function, names, record):
-    def call(*args, **kwargs):
-        if recorder.is_inside:
-            return function(*args, **kwargs)
-        recorder.is_inside = True
-        try:
-            result = function(*args, **kwargs)
-        finally:
-            recorder.is_inside = False
-        record(recorder, dict(zip(names, args), **kwargs), result)
-        return result
-
-    return call
 
 
 def build_model(factory, weights):
@@ -150,7 +141,6 @@ def model_weights(model):
 
 def run_model(model, inputs, recorder):
     x = inputs if keras.config.image_data_format() == "channels_first" else np.moveaxis(inputs, 1, -1)
-    originals = [(place, name, getattr(place, name)) for place, name, _, _ in PATCHES]
     call_layer = keras.layers.Layer.__call__
 
     def named_call(layer, *args, **kwargs):
@@ -162,13 +152,10 @@ def run_model(model, inputs, recorder):
 
     try:
         keras.layers.Layer.__call__ = named_call
-        for (place, name, function), (_, _, names, record) in zip(originals, PATCHES):
-            setattr(place, name, recorded(recorder, function, names, record))
-        result = model(keras.ops.convert_to_tensor(np.ascontiguousarray(x)))
+        with patched(recorder, PATCHES):
+            result = model(keras.ops.convert_to_tensor(np.ascontiguousarray(x)))
     finally:
         keras.layers.Layer.__call__ = call_layer
-        for place, name, function in originals:
-            setattr(place, name, function)
     results = result if isinstance(result, (tuple, list)) else (result,)
     return [array(one) for one in results]
 '''

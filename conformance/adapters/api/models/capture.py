@@ -14,6 +14,7 @@ reference.
 from __future__ import annotations
 
 RECORDER = '''\
+import contextlib
 import importlib
 import importlib.util
 import inspect
@@ -32,6 +33,36 @@ class Recorder:
 
     def add(self, operator, parameters, inputs, result):
         self.calls.append((operator, self.path[-1] if self.path else "", parameters, inputs, result))
+
+
+def recorded(recorder, function, record):
+    """The function, whose calls are recorded, but no calls that it makes itself."""
+
+    def call(*args, **kwargs):
+        if recorder.is_inside:
+            return function(*args, **kwargs)
+        recorder.is_inside = True
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            recorder.is_inside = False
+        record(recorder, args, kwargs, result)
+        return result
+
+    return call
+
+
+@contextlib.contextmanager
+def patched(recorder, patches):
+    """Record the calls of functions; patches: the module, the name and the record function of each."""
+    originals = [(place, name, getattr(place, name)) for place, name, _ in patches]
+    try:
+        for (place, name, function), (_, _, record) in zip(originals, patches):
+            setattr(place, name, recorded(recorder, function, record))
+        yield
+    finally:
+        for place, name, function in originals:
+            setattr(place, name, function)
 
 
 def load_factory(place, attribute):
