@@ -1,0 +1,97 @@
+"""LiteRT: arguments that operators share: padding by name, strides, and the conversion of one axis to two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from conformance.adapters.api import (
+    Code,
+    Lowering,
+    Step,
+    Unsupported,
+    as_lines,
+    call,
+    is_framework_same,
+    padding_word,
+)
+from conformance.cases.operators import PaddingWord
+
+PLANE_RANK = 2
+"""Number of spatial axes of pooling, CONV_2D and TRANSPOSE_CONV."""
+VOLUME_RANK = 3
+"""Number of spatial axes of CONV_3D and CONV_3D_TRANSPOSE."""
+AXIS_NAMES = {PLANE_RANK: "HW", VOLUME_RANK: "DHW"}
+"""Letters of the spatial axes in the names of options."""
+INT32_MAX = 2**31 - 1
+NO_LARGE_NUMBERS = Unsupported("the schema stores options as 32-bit integers")
+NO_PADDING = Unsupported("the padding is VALID or SAME")
+NO_STRIDE = Unsupported("the schema has no default stride: a model without strides has a stride of 0")
+
+
+def node(name: str, inputs: Sequence[str], options: str | None = None) -> str:
+    """Return the call that adds an operator to the graph."""
+    return call("graph.node", f'"{name}"', f"[{', '.join(inputs)}]", options)
+
+
+def integers(values: Sequence[int]) -> str:
+    """Return an array of 32-bit integers as text, such as the sizes that an operator takes as an input."""
+    return f"np.int32({[int(value) for value in values]})"
+
+
+def pad_pairs(step: Step) -> str:
+    """Return the pads of all axes of the array as text."""
+    pairs = [[0, 0], *([int(before), int(after)] for before, after in step.padding), [0, 0]]
+    return f"np.int32({pairs})"
+
+
+def padding_option(step: Step) -> str | Unsupported:
+    """Return the padding as a constant of the schema. It has no padding by numbers."""
+    if is_framework_same(step):
+        return "schema.Padding.SAME"
+    if not step.padded:
+        return "schema.Padding.VALID"
+    return "schema.Padding.SAME" if padding_word(step) is PaddingWord.SAME_UPPER else NO_PADDING
+
+
+def axis_options(name: str, values: Sequence[int], suffix: str = "") -> dict[str, str]:
+    """Return one option for each axis: strideH and strideW for the name "stride"."""
+    axes = zip(AXIS_NAMES[len(values)], values, strict=True)
+    return {f"{name}{axis}{suffix}": str(int(value)) for axis, value in axes}
+
+
+def beyond_int32(step: Step) -> bool:
+    """Whether an option is beyond 32 bits."""
+    values = (*step.window, *(step.stride or ()), *step.dilation)
+    return any(not -INT32_MAX <= value <= INT32_MAX for value in values)
+
+
+def reshape(shape: Sequence[int]) -> str:
+    """Return the line that gives x another shape, from (n, c, *spatial) of the suite."""
+    n, c, *spatial = shape
+    return f"x = {node('RESHAPE', ['x', integers([n, *spatial, c])])}"
+
+
+def as_plane(step: Step) -> Step:
+    """Return a step of one axis as a step of two, the first of which has one cell."""
+    one = {name: (1, *step.parameters[name]) for name in ("window", "stride", "dilation") if step.parameters.get(name)}
+    pairs = {name: ((0, 0), *step.parameters[name]) for name in ("padding",) if name in step.parameters}
+    added = {name: (0, *step.parameters[name]) for name in ("output_padding",) if name in step.parameters}
+    kernel = (*step.kernel[:2], 1, *step.kernel[2:]) if step.kernel else ()
+    shape = (*step.shape[:2], 1, *step.shape[2:])
+    return replace(step.with_parameters(**one, **pairs, **added), shape=shape, kernel=kernel)
+
+
+def through_plane(lowering: Lowering) -> Lowering:
+    """Return a lowering that reshapes a step of one axis to two axes; other steps are lowered directly."""
+
+    def lower(step: Step) -> Code:
+        if step.rank != 1:
+            return lowering(step)
+        code = lowering(as_plane(step))
+        if isinstance(code, Unsupported):
+            return code
+        kernel = ("kernel = kernel[:, :, None]",) if step.kernel else ()
+        return (reshape(as_plane(step).shape), *kernel, *as_lines(code), reshape(step.output))
+
+    return lower
