@@ -17,15 +17,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.adapters.api import (
-    ALL_DTYPES,
     Bfloat16Conversion,
+    Code,
+    Lowering,
     ModeSelector,
+    Step,
     Surface,
     Unsupported,
     limit_axes,
     unsupported_operators,
 )
 from conformance.adapters.litert import convolution, padding, pooling, words
+from conformance.adapters.litert.dtypes import KERNEL_DTYPES, XNNPACK_DTYPES, limit_floats, unsupported_dtypes
 from conformance.adapters.litert.graph import GRAPH_SOURCE, graph_lines
 from conformance.adapters.litert.options import node, through_plane
 
@@ -45,21 +48,6 @@ resolver = OpResolverType.AUTO
 {GRAPH_SOURCE}"""
 RESET = ""
 
-# Types that have kernels, observed with version 2.3.0.
-POOLING_DTYPES = frozenset({"float32", "int8", "uint8", "int16"})
-PAD_DTYPES = frozenset({"float16", "bfloat16", "float32", "int8", "uint8", "int16", "int32", "int64", "bool"})
-REDUCTION_DTYPES = POOLING_DTYPES | {"int32", "int64"}
-FLOAT32 = frozenset({"float32"})
-DTYPES: Mapping[str, frozenset[str]] = {
-    "": FLOAT32,
-    "max_pool": POOLING_DTYPES,
-    "adaptive_max_pool": POOLING_DTYPES,
-    "avg_pool": POOLING_DTYPES,
-    "pad": PAD_DTYPES,
-    "relu": FLOAT32,
-    "global_max_pool": REDUCTION_DTYPES,
-    "global_avg_pool": REDUCTION_DTYPES,
-}
 UNSUPPORTED_OPERATORS = unsupported_operators(
     {
         "min_pool": "LiteRT has no minimum pooling",
@@ -70,44 +58,30 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
 )
 
 
-def _unsupported_dtypes() -> dict[str, dict[str, Unsupported]]:
-    """Return the reason for each operator and dtype without a kernel."""
-    operators = {
-        "max_pool": "MAX_POOL_2D",
-        "avg_pool": "AVERAGE_POOL_2D",
-        "pad": "PAD",
-        "global_max_pool": "REDUCE_MAX",
-        "global_avg_pool": "MEAN",
-        "conv": "CONV_2D",
-        "conv_transpose": "TRANSPOSE_CONV",
-    }
-    return {
-        operator: {
-            dtype: Unsupported(f"{name} has no kernel for {dtype} without quantization")
-            for dtype in ALL_DTYPES - DTYPES.get(operator, FLOAT32)
-        }
-        for operator, name in operators.items()
-    }
-
-
 def _mode(resolver: str) -> ModeSelector:
     """Return a function that selects the kernels of the interpreter."""
     return lambda _case: f"resolver = OpResolverType.{resolver}\n"
 
 
-FIELDS: dict[str, Any] = dict(
-    lowerings={
-        "max_pool": pooling.max_pool,
-        "avg_pool": pooling.avg_pool,
-        "global_max_pool": pooling.global_pool,
-        "global_avg_pool": pooling.global_pool,
-        "conv": convolution.conv,
-        "conv_transpose": convolution.conv_transpose,
-        "pad": padding.pad,
-        "relu": lambda _step: node("RELU", ["x"]),
-        **UNSUPPORTED_OPERATORS,
-    },
-    fallbacks={
+def _scale(step: Step) -> Code:
+    if step.dtype != "float32":
+        return Unsupported("MUL rounds its result to 16 bits")
+    return node("MUL", ["x", "scale"], "schema.MulOptionsT()")
+
+
+LOWERINGS: Mapping[str, Lowering] = {
+    "max_pool": pooling.max_pool,
+    "avg_pool": pooling.avg_pool,
+    "global_max_pool": pooling.global_pool,
+    "global_avg_pool": pooling.global_pool,
+    "conv": convolution.conv,
+    "conv_transpose": convolution.conv_transpose,
+    "pad": padding.pad,
+    "relu": lambda _step: node("RELU", ["x"]),
+    **UNSUPPORTED_OPERATORS,
+}
+FIELDS: dict[str, Any] = {
+    "fallbacks": {
         **limit_axes(
             {
                 "max_pool": through_plane(pooling.max_pool),
@@ -120,25 +94,36 @@ FIELDS: dict[str, Any] = dict(
         ),
         "pad": padding.gathered_pad,
     },
-    words=words.WORDS,
-    chain_words=words.CHAIN_WORDS,
-    building_blocks={
+    "words": words.WORDS,
+    "chain_words": words.CHAIN_WORDS,
+    "building_blocks": {
         "pad": padding.pad,
         "negate": lambda _step: node("NEG", ["x"]),
-        "scale": lambda _step: node("MUL", ["x", "scale"], "schema.MulOptionsT()"),
+        "scale": _scale,
         "crop": padding.crop,
         "subsample": padding.subsample,
     },
-    to_framework={"x": "np.moveaxis({}, 1, -1)"},
-    to_numpy="np.moveaxis(x, -1, 1)",
-    channels_last=True,
-    dtypes=DTYPES,
-    unsupported_dtypes=_unsupported_dtypes(),
-    bfloat16=Bfloat16Conversion("{}.view(ml_dtypes.bfloat16)", "{}.astype(ml_dtypes.bfloat16)"),
-    wrap_program=graph_lines,
-)
+    "to_framework": {"x": "np.moveaxis({}, 1, -1)"},
+    "to_numpy": "np.moveaxis(x, -1, 1)",
+    "channels_last": True,
+    "bfloat16": Bfloat16Conversion("{}.view(ml_dtypes.bfloat16)", "{}.astype(ml_dtypes.bfloat16)"),
+    "wrap_program": graph_lines,
+}
+
+
+def _make_surface(name: str, dtypes: Mapping[str, frozenset[str]], mode: ModeSelector | None = None) -> Surface:
+    return Surface(
+        name,
+        limit_floats(LOWERINGS, dtypes),
+        dtypes=dtypes,
+        unsupported_dtypes=unsupported_dtypes(dtypes),
+        select_mode=mode,
+        **FIELDS,
+    )
+
+
 SURFACES = (
-    Surface("litert", **FIELDS),
-    Surface("litert.builtin", **FIELDS, select_mode=_mode("BUILTIN_WITHOUT_DEFAULT_DELEGATES")),
-    Surface("litert.reference", **FIELDS, select_mode=_mode("BUILTIN_REF")),
+    _make_surface("litert", XNNPACK_DTYPES),
+    _make_surface("litert.builtin", KERNEL_DTYPES, _mode("BUILTIN_WITHOUT_DEFAULT_DELEGATES")),
+    _make_surface("litert.reference", KERNEL_DTYPES, _mode("BUILTIN_REF")),
 )

@@ -25,6 +25,7 @@ from conformance.adapters.litert.options import (
     axis_options,
     beyond_int32,
     integers,
+    limit_stride,
     node,
     padding_option,
 )
@@ -59,7 +60,8 @@ def _operator_text(step: Step, activation: str, x: str, kernel: str, bias: str) 
             return NO_GROUPS
         kernel = f"np.moveaxis({kernel}, (0, 1), (-1, -2))"
         return node("CONV_3D", [x, kernel, bias], call("schema.Conv3DOptionsT", **options))
-    return node("CONV_2D", [x, f"np.moveaxis({kernel}, 1, -1)", bias], call("schema.Conv2DOptionsT", **options))
+    text = node("CONV_2D", [x, f"np.moveaxis({kernel}, 1, -1)", bias], call("schema.Conv2DOptionsT", **options))
+    return limit_stride(step, text)
 
 
 def _infers_other_groups(step: Step) -> bool:
@@ -141,7 +143,9 @@ def _transposed_padding(step: Step) -> str | Unsupported:
     if not step.padded:
         small = all(added < stride for added, stride in zip(_added(step), step.stride or (), strict=True))
         return "schema.Padding.VALID" if small else NO_PADDING
-    axes = zip(step.shape[2:], step.output[2:], step.stride or (), step.window, step.dilation, step.padding, strict=True)
+    axes = zip(
+        step.shape[2:], step.output[2:], step.stride or (), step.window, step.dilation, step.padding, strict=True
+    )
     for size, output, stride, window, dilation, (before, _) in axes:
         reach = (window - 1) * dilation + 1
         crop = max((size - 1) * stride + reach - output, 0)
@@ -177,7 +181,8 @@ def _transposed_text(step: Step, x: str = "x", kernel: str = "kernel") -> Code:
         options |= axis_options("dilation", step.dilation, "Factor")
         return node("CONV_3D_TRANSPOSE", [shape, weights, x, *bias], call("schema.Conv3DOptionsT", **options))
     weights = f"np.moveaxis({kernel}, 0, -1)"
-    return node("TRANSPOSE_CONV", [shape, weights, x, *bias], call("schema.TransposeConvOptionsT", **options))
+    text = node("TRANSPOSE_CONV", [shape, weights, x, *bias], call("schema.TransposeConvOptionsT", **options))
+    return limit_stride(step, text)
 
 
 def conv_transpose(step: Step) -> Code:
@@ -225,5 +230,3 @@ def _crop_lines(step: Step, full_size: Sequence[int]) -> tuple[str, ...]:
 def _bias_lines(step: Step) -> tuple[str, ...]:
     # After the slicing: appended zeros get the bias, too.
     return (f"x = {node('ADD', ['x', 'bias'], 'schema.AddOptionsT()')}",) * step.bias
-
-

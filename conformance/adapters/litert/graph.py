@@ -46,12 +46,20 @@ class Graph:
         self.graph.operators.append(node)
         return output
 
-    def run(self, output):
-        self.graph.outputs.append(output)
+    def interpreter(self):
         builder = flatbuffers.Builder()
         builder.Finish(self.model.Pack(builder), b"TFL3")
         model = Interpreter(None, bytes(builder.Output()), num_threads=1, experimental_op_resolver_type=resolver)
         model.allocate_tensors()
+        return model
+
+    def run(self, output):
+        """Infer the shapes of all tensors, without which XNNPACK is not used, then run the model."""
+        self.graph.outputs.append(output)
+        inferred = self.interpreter().get_tensor_details()
+        for tensor, details in zip(self.graph.tensors, inferred):
+            tensor.shape = details["shape"].tolist()
+        model = self.interpreter()
         for tensor, array in zip(self.graph.inputs, self.arrays):
             model.set_tensor(tensor, array)
         model.invoke()

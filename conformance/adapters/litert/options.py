@@ -23,7 +23,7 @@ VOLUME_RANK = 3
 """Number of spatial axes of CONV_3D and CONV_3D_TRANSPOSE."""
 AXIS_NAMES = {PLANE_RANK: "HW", VOLUME_RANK: "DHW"}
 """Letters of the spatial axes in the names of options."""
-INT32_MAX = 2**31 - 1
+INT16_MAX, INT32_MAX = 2**15 - 1, 2**31 - 1
 NO_LARGE_NUMBERS = Unsupported("the schema stores options as 32-bit integers")
 NO_PADDING = Unsupported("the padding is VALID or SAME")
 NO_STRIDE = Unsupported("the schema has no default stride: a model without strides has a stride of 0")
@@ -64,6 +64,13 @@ def beyond_int32(step: Step) -> bool:
     """Whether an option is beyond 32 bits."""
     values = (*step.window, *(step.stride or ()), *step.dilation)
     return any(not -INT32_MAX <= value <= INT32_MAX for value in values)
+
+
+def limit_stride(step: Step, text: str) -> str | Unsupported:
+    """Return the call of a convolution, or the reason why the interpreter rejects its stride."""
+    if max(step.stride or (0,)) <= INT16_MAX:
+        return text
+    return Unsupported(f"strides of convolutions are at most {INT16_MAX}", rejected_call=text)
 
 
 def reshape(shape: Sequence[int]) -> str:

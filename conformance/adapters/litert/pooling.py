@@ -78,6 +78,8 @@ def rescaled_avg_pool(step: Step) -> Code:
     counts = step.windows.counts(step.parameters["count_include_pad"])
     if step.parameters["divisor"] is not None or not counts.size or (counts == counts.flat[0]).all() or step.dilated:
         return avg_pool(step)
+    if step.dtype != "float32":
+        return Unsupported("MUL rounds its result to 16 bits")
     walk = step.windows
     inner = [(before, after) if step.parameters["count_include_pad"] else (0, 0) for before, after in walk.pads]
     sizes = [size + sum(pair) for size, pair in zip(step.shape[2:], inner, strict=True)]
