@@ -6,7 +6,8 @@ operator, the built-in kernels, and the reference kernels.
 Differences from a direct translation:
 
 - Convolutions without a bias get a bias of zeros, which CONV_2D needs.
-- An operator of one axis is an operator of two axes, the first of which has one cell.
+- An operator of one axis is an operator of two axes, the first of which has one cell. EXPAND_DIMS and SQUEEZE around
+  it change no value, so such a program counts as one call.
 - L2_POOL_2D is the root of a mean. It is multiplied by the root of the number of cells.
 - There are no gradients: the interpreter runs inference only.
 """
@@ -70,12 +71,16 @@ def _scale(step: Step) -> Code:
 
 
 LOWERINGS: Mapping[str, Lowering] = {
-    "max_pool": pooling.max_pool,
-    "avg_pool": pooling.avg_pool,
+    **limit_axes(
+        {
+            "max_pool": through_plane(pooling.max_pool),
+            "avg_pool": through_plane(pooling.avg_pool),
+            "conv": through_plane(convolution.conv),
+            "conv_transpose": through_plane(convolution.conv_transpose),
+        }
+    ),
     "global_max_pool": pooling.global_pool,
     "global_avg_pool": pooling.global_pool,
-    "conv": convolution.conv,
-    "conv_transpose": convolution.conv_transpose,
     "pad": padding.pad,
     "relu": lambda _step: node("RELU", ["x"]),
     **UNSUPPORTED_OPERATORS,
@@ -84,7 +89,6 @@ FIELDS: dict[str, Any] = {
     "fallbacks": {
         **limit_axes(
             {
-                "max_pool": through_plane(pooling.max_pool),
                 "avg_pool": through_plane(pooling.rescaled_avg_pool),
                 "lp_pool": through_plane(pooling.lp_pool),
                 "adaptive_max_pool": pooling.adaptive_pool,

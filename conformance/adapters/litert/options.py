@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from conformance.adapters.api import (
     Code,
@@ -73,32 +74,39 @@ def limit_stride(step: Step, text: str) -> str | Unsupported:
     return Unsupported(f"strides of convolutions are at most {INT16_MAX}", rejected_call=text)
 
 
-def reshape(shape: Sequence[int]) -> str:
-    """Return the line that gives x another shape, from (n, c, *spatial) of the suite."""
-    n, c, *spatial = shape
-    return f"x = {node('RESHAPE', ['x', integers([n, *spatial, c])])}"
+EXPAND_LINE = f"x = {node('EXPAND_DIMS', ['x', 'np.int32(1)'])}"
+SQUEEZE_LINE = f"x = {node('SQUEEZE', ['x'], 'schema.SqueezeOptionsT([1])')}"
+KERNEL_LINE = "kernel = kernel[:, :, None]"
 
 
-def as_plane(step: Step) -> Step:
+def _as_plane(step: Step) -> Step:
     """Return a step of one axis as a step of two, the first of which has one cell."""
-    one = {name: (1, *step.parameters[name]) for name in ("window", "stride", "dilation") if step.parameters.get(name)}
-    pairs = {name: ((0, 0), *step.parameters[name]) for name in ("padding",) if name in step.parameters}
-    added = {name: (0, *step.parameters[name]) for name in ("output_padding",) if name in step.parameters}
-    kernel = (*step.kernel[:2], 1, *step.kernel[2:]) if step.kernel else ()
+    first: dict[str, Any] = {"window": 1, "stride": 1, "dilation": 1, "padding": (0, 0), "output_padding": 0}
+    given = {name: step.parameters[name] for name in first if step.parameters.get(name) is not None}
+    changed = {
+        name: values if isinstance(values, str) else (first[name], *values) for name, values in given.items()
+    }
+    kernel = (*step.kernel[:2], 1, *step.kernel[2:])
     shape = (*step.shape[:2], 1, *step.shape[2:])
-    return replace(step.with_parameters(**one, **pairs, **added), shape=shape, kernel=kernel)
+    return replace(step.with_parameters(**changed), shape=shape, kernel=kernel if step.kernel else ())
 
 
 def through_plane(lowering: Lowering) -> Lowering:
-    """Return a lowering that reshapes a step of one axis to two axes; other steps are lowered directly."""
+    """Return a lowering that writes a step of one axis as a step of two axes; other steps are lowered directly.
+
+    The two lines around the operator change no value, so the program counts as one call.
+    """
 
     def lower(step: Step) -> Code:
-        if step.rank != 1:
-            return lowering(step)
-        code = lowering(as_plane(step))
-        if isinstance(code, Unsupported):
+        code = lowering(_as_plane(step) if step.rank == 1 else step)
+        if step.rank != 1 or (isinstance(code, Unsupported) and code.rejected_call is None):
             return code
-        kernel = ("kernel = kernel[:, :, None]",) if step.kernel else ()
-        return (reshape(as_plane(step).shape), *kernel, *as_lines(code), reshape(step.output))
+        if isinstance(code, Unsupported):
+            return replace(code, rejected_call=_plane_lines(step, code.rejected_call or ()))
+        return _plane_lines(step, code)
 
     return lower
+
+
+def _plane_lines(step: Step, code: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (EXPAND_LINE, *(KERNEL_LINE,) * bool(step.kernel), *as_lines(code), SQUEEZE_LINE)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from conformance.adapters.api import ChainLowering, Code, Lowering, Step, Unsupported, is_depthwise
 from conformance.adapters.litert import convolution, pooling
-from conformance.adapters.litert.options import PLANE_RANK
+from conformance.adapters.litert.options import PLANE_RANK, through_plane
 
 RELU = "schema.ActivationFunctionType.RELU"
 
@@ -19,10 +19,10 @@ def grouped_conv(step: Step) -> Code:
 
 
 def _with_relu(lowering: Callable[[Step, str], Code]) -> ChainLowering:
-    return lambda first, _relu: lowering(first, RELU)
+    return lambda first, _relu: through_plane(lambda step: lowering(step, RELU))(first)
 
 
-WORDS: Mapping[str, Lowering] = {"conv": grouped_conv}
+WORDS: Mapping[str, Lowering] = {"conv": through_plane(grouped_conv)}
 CHAIN_WORDS: Mapping[tuple[str, ...], ChainLowering] = {
     ("conv", "relu"): _with_relu(convolution.conv),
     ("max_pool", "relu"): _with_relu(pooling.max_pool),
