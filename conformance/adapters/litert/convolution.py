@@ -18,12 +18,14 @@ from conformance.adapters.api import (
     uncropped_group,
 )
 from conformance.adapters.litert.options import (
+    AXIS_NAMES,
     NO_LARGE_NUMBERS,
     NO_PADDING,
     PLANE_RANK,
     VOLUME_RANK,
     axis_options,
     beyond_int32,
+    first_reason,
     integers,
     limit_stride,
     node,
@@ -37,31 +39,34 @@ NO_DILATION = Unsupported("TRANSPOSE_CONV has no dilation")
 NO_NAMED_PADDING = Unsupported("padding by name needs a given output shape")
 
 
-def _operator_text(step: Step, activation: str, x: str, kernel: str, bias: str) -> Code:
-    """Return CONV_2D, DEPTHWISE_CONV_2D or CONV_3D, or the reason why it is unsupported."""
-    if step.rank not in (PLANE_RANK, VOLUME_RANK):
-        return NOT_TWO_OR_THREE_AXES
-    if beyond_int32(step):
-        return NO_LARGE_NUMBERS
-    if _infers_other_groups(step):
-        return GROUPS_FROM_SHAPES
-    padding = padding_option(step)
+def _convolution_limit(step: Step) -> Unsupported | None:
+    is_volume = step.rank == VOLUME_RANK
+    return first_reason(
+        (step.rank not in AXIS_NAMES, NOT_TWO_OR_THREE_AXES),
+        (beyond_int32(step), NO_LARGE_NUMBERS),
+        (_infers_other_groups(step), GROUPS_FROM_SHAPES),
+        (is_volume and step.parameters["groups"] != 1, NO_GROUPS),
+    )
+
+
+def _operator_text(step: Step, activation: str, x: str, kernel: str, bias: str) -> str | Unsupported:
+    """Return CONV_2D or CONV_3D, or the reason why it is unsupported."""
+    padding = _convolution_limit(step) or padding_option(step)
     if isinstance(padding, Unsupported):
         return padding
-    fused = {"fusedActivationFunction": activation} if activation else {}
-    options = {
-        "padding": padding,
-        **axis_options("stride", step.stride or ()),
-        **axis_options("dilation", step.dilation, "Factor"),
-        **fused,
-    }
+    options = _options(step, padding, activation)
     if step.rank == VOLUME_RANK:
-        if step.parameters["groups"] != 1:
-            return NO_GROUPS
-        kernel = f"np.moveaxis({kernel}, (0, 1), (-1, -2))"
-        return node("CONV_3D", [x, kernel, bias], call("schema.Conv3DOptionsT", **options))
+        weights = f"np.moveaxis({kernel}, (0, 1), (-1, -2))"
+        return node("CONV_3D", [x, weights, bias], call("schema.Conv3DOptionsT", **options))
     text = node("CONV_2D", [x, f"np.moveaxis({kernel}, 1, -1)", bias], call("schema.Conv2DOptionsT", **options))
     return limit_stride(step, text)
+
+
+def _options(step: Step, padding: str, activation: str = "") -> dict[str, str]:
+    """Return the options that all convolutions have."""
+    strides, dilations = axis_options("stride", step.stride or ()), axis_options("dilation", step.dilation, "Factor")
+    fused = {"fusedActivationFunction": activation} if activation else {}
+    return {"padding": padding, **strides, **dilations, **fused}
 
 
 def _infers_other_groups(step: Step) -> bool:
@@ -82,14 +87,8 @@ def depthwise_text(step: Step, activation: str = "") -> Code:
     padding = padding_option(step)
     if isinstance(padding, Unsupported):
         return padding
-    options = call(
-        "schema.DepthwiseConv2DOptionsT",
-        padding=padding,
-        **axis_options("stride", step.stride or ()),
-        depthMultiplier=str(step.kernel[0] // step.shape[1]),
-        **axis_options("dilation", step.dilation, "Factor"),
-        **({"fusedActivationFunction": activation} if activation else {}),
-    )
+    multiplier = str(step.kernel[0] // step.shape[1])
+    options = call("schema.DepthwiseConv2DOptionsT", **_options(step, padding, activation), depthMultiplier=multiplier)
     kernel = "np.moveaxis(kernel, (0, 1), (-1, 0))"
     return node("DEPTHWISE_CONV_2D", ["x", kernel, _bias_text(step, step.kernel[0])], options)
 
@@ -117,7 +116,7 @@ def conv_by_group(step: Step) -> Code:
     return text if isinstance(text, Unsupported) else _by_group(step, text)
 
 
-def _by_group(step: Step, text: str) -> Code:
+def _by_group(step: Step, text: str) -> tuple[str, ...]:
     """Return lines that apply an operator to the `part` of x and the `weights` of each group."""
     groups, channels = step.parameters["groups"], step.shape[1] // step.parameters["groups"]
     zeros, whole = [0] * (1 + step.rank), [-1] * (1 + step.rank)
@@ -143,10 +142,9 @@ def _transposed_padding(step: Step) -> str | Unsupported:
     if not step.padded:
         small = all(added < stride for added, stride in zip(_added(step), step.stride or (), strict=True))
         return "schema.Padding.VALID" if small else NO_PADDING
-    axes = zip(
-        step.shape[2:], step.output[2:], step.stride or (), step.window, step.dilation, step.padding, strict=True
-    )
-    for size, output, stride, window, dilation, (before, _) in axes:
+    sizes = zip(step.shape[2:], step.output[2:], strict=True)
+    axes = zip(sizes, step.stride or (), step.window, step.dilation, step.padding, strict=True)
+    for (size, output), stride, window, dilation, (before, _) in axes:
         reach = (window - 1) * dilation + 1
         crop = max((size - 1) * stride + reach - output, 0)
         if -(-output // stride) != size or before != crop // 2:
@@ -159,30 +157,29 @@ def _added(step: Step) -> Sequence[int]:
     return added
 
 
-def _transposed_text(step: Step, x: str = "x", kernel: str = "kernel") -> Code:
-    if step.rank not in (PLANE_RANK, VOLUME_RANK):
-        return NOT_TWO_OR_THREE_AXES
-    if beyond_int32(step):
-        return NO_LARGE_NUMBERS
-    if is_framework_same(step):
-        return NO_NAMED_PADDING
-    if step.parameters["groups"] != 1:
-        return NO_GROUPS
-    if step.dilated:
-        return NO_DILATION
-    padding = _transposed_padding(step)
+def _transposed_limit(step: Step) -> Unsupported | None:
+    return first_reason(
+        (step.rank not in AXIS_NAMES, NOT_TWO_OR_THREE_AXES),
+        (beyond_int32(step), NO_LARGE_NUMBERS),
+        (is_framework_same(step), NO_NAMED_PADDING),
+        (step.parameters["groups"] != 1, NO_GROUPS),
+        (step.dilated, NO_DILATION),
+    )
+
+
+def _transposed_text(step: Step, x: str = "x", kernel: str = "kernel") -> str | Unsupported:
+    padding = _transposed_limit(step) or _transposed_padding(step)
     if isinstance(padding, Unsupported):
         return padding
     n, c, *spatial = step.output
     shape, bias = integers([n, *spatial, c]), ["bias"] * step.bias
-    options = {"padding": padding, **axis_options("stride", step.stride or ())}
     if step.rank == VOLUME_RANK:
         weights = f"np.moveaxis({kernel}, (0, 1), (-1, -2))"
-        options |= axis_options("dilation", step.dilation, "Factor")
-        return node("CONV_3D_TRANSPOSE", [shape, weights, x, *bias], call("schema.Conv3DOptionsT", **options))
-    weights = f"np.moveaxis({kernel}, 0, -1)"
-    text = node("TRANSPOSE_CONV", [shape, weights, x, *bias], call("schema.TransposeConvOptionsT", **options))
-    return limit_stride(step, text)
+        options = call("schema.Conv3DOptionsT", **_options(step, padding))
+        return node("CONV_3D_TRANSPOSE", [shape, weights, x, *bias], options)
+    # TRANSPOSE_CONV has no options for dilations.
+    options = call("schema.TransposeConvOptionsT", padding=padding, **axis_options("stride", step.stride or ()))
+    return limit_stride(step, node("TRANSPOSE_CONV", [shape, f"np.moveaxis({kernel}, 0, -1)", x, *bias], options))
 
 
 def conv_transpose(step: Step) -> Code:

@@ -61,6 +61,11 @@ def axis_options(name: str, values: Sequence[int], suffix: str = "") -> dict[str
     return {f"{name}{axis}{suffix}": str(int(value)) for axis, value in axes}
 
 
+def first_reason(*limits: tuple[bool, Unsupported]) -> Unsupported | None:
+    """Return the reason of the first limit that applies."""
+    return next((reason for applies, reason in limits if applies), None)
+
+
 def beyond_int32(step: Step) -> bool:
     """Whether an option is beyond 32 bits."""
     values = (*step.window, *(step.stride or ()), *step.dilation)
@@ -83,9 +88,7 @@ def _as_plane(step: Step) -> Step:
     """Return a step of one axis as a step of two, the first of which has one cell."""
     first: dict[str, Any] = {"window": 1, "stride": 1, "dilation": 1, "padding": (0, 0), "output_padding": 0}
     given = {name: step.parameters[name] for name in first if step.parameters.get(name) is not None}
-    changed = {
-        name: values if isinstance(values, str) else (first[name], *values) for name, values in given.items()
-    }
+    changed = {name: values if isinstance(values, str) else (first[name], *values) for name, values in given.items()}
     kernel = (*step.kernel[:2], 1, *step.kernel[2:])
     shape = (*step.shape[:2], 1, *step.shape[2:])
     return replace(step.with_parameters(**changed), shape=shape, kernel=kernel if step.kernel else ())

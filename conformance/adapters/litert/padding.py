@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from conformance.adapters.api import Code, Step, Unsupported, crops, exceeds_extent, indexed_pad, number
 from conformance.adapters.litert.options import integers, node, pad_pairs
 from conformance.cases.operators import PadMode
 
 MIRROR_MODES = {PadMode.REFLECT: "REFLECT", PadMode.SYMMETRIC: "SYMMETRIC"}
 # Largest pad of a mode: the extent minus this number.
-EXTENT_MARGINS = {PadMode.REFLECT: 1, PadMode.SYMMETRIC: 0}
+EXTENT_MARGINS: Mapping[str, int] = {PadMode.REFLECT: 1, PadMode.SYMMETRIC: 0}
 
 
 def pad(step: Step) -> Code:

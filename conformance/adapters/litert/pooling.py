@@ -20,6 +20,7 @@ from conformance.adapters.litert.options import (
     PLANE_RANK,
     axis_options,
     beyond_int32,
+    first_reason,
     integers,
     node,
     padding_option,
@@ -35,39 +36,41 @@ SQUARE_POWER = 2
 FILTER_NAMES = ("filterHeight", "filterWidth")
 
 
-def _pool(name: str, step: Step, *activation: str) -> Code:
+def _limit(step: Step) -> Unsupported | None:
+    return first_reason(
+        (step.rank != PLANE_RANK, NOT_A_PLANE),
+        (step.dilated, NO_DILATION),
+        (beyond_int32(step), NO_LARGE_NUMBERS),
+    )
+
+
+def _pool(name: str, step: Step, activation: str = "") -> Code:
     """Return one pooling operator, or the reason why it is unsupported."""
-    if step.rank != PLANE_RANK:
-        return NOT_A_PLANE
-    if step.stride is None:
-        return NO_STRIDE
-    if step.dilated:
-        return NO_DILATION
-    if beyond_int32(step):
-        return NO_LARGE_NUMBERS
-    padding = padding_option(step)
+    padding = _limit(step) or padding_option(step)
     if isinstance(padding, Unsupported):
         return padding
+    if step.stride is None:
+        return NO_STRIDE
     if step.parameters.get("rounding", Rounding.FLOOR) != Rounding.FLOOR and any(step.windows.overhang):
         return NO_ROUNDING_UP
     extents = {key: str(int(extent)) for key, extent in zip(FILTER_NAMES, step.window, strict=True)}
-    fused = {"fusedActivationFunction": activation[0]} if activation else {}
+    fused = {"fusedActivationFunction": activation} if activation else {}
     options = call("schema.Pool2DOptionsT", padding=padding, **axis_options("stride", step.stride), **extents, **fused)
     return node(name, ["x"], options)
 
 
-def max_pool(step: Step, *activation: str) -> Code:
+def max_pool(step: Step, activation: str = "") -> Code:
     """Return MAX_POOL_2D. activation: a constant of the schema."""
-    return _pool("MAX_POOL_2D", step, *activation)
+    return _pool("MAX_POOL_2D", step, activation)
 
 
-def avg_pool(step: Step, *activation: str) -> Code:
+def avg_pool(step: Step, activation: str = "") -> Code:
     """Return AVERAGE_POOL_2D, which divides by the number of cells of the input."""
     if step.parameters.get("divisor") is not None:
         return Unsupported("average pooling has no divisor")
     if step.parameters.get("count_include_pad") and step.padded:
         return Unsupported("SAME padding is not counted")
-    return _pool("AVERAGE_POOL_2D", step, *activation)
+    return _pool("AVERAGE_POOL_2D", step, activation)
 
 
 def rescaled_avg_pool(step: Step) -> Code:
