@@ -89,6 +89,7 @@ FIELDS: dict[str, Any] = {
     "fallbacks": {
         **limit_axes(
             {
+                "max_pool": pooling.volume_max_pool,
                 "avg_pool": through_plane(pooling.rescaled_avg_pool),
                 "lp_pool": through_plane(pooling.lp_pool),
                 "adaptive_max_pool": pooling.adaptive_pool,

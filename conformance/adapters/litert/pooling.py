@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from conformance.adapters.api import (
     Code,
+    Lowering,
     Step,
     Unsupported,
     as_lines,
@@ -18,6 +19,7 @@ from conformance.adapters.litert.options import (
     NO_LARGE_NUMBERS,
     NO_STRIDE,
     PLANE_RANK,
+    VOLUME_RANK,
     axis_options,
     beyond_int32,
     first_reason,
@@ -73,6 +75,38 @@ def avg_pool(step: Step, activation: str = "") -> Code:
     return _pool("AVERAGE_POOL_2D", step, activation)
 
 
+def volume_max_pool(step: Step) -> Code:
+    """Return max pooling of three axes as two operators: over planes, then over the remaining axis."""
+    return _by_planes(max_pool, step)
+
+
+def _volume_avg_pool(step: Step) -> Code:
+    return _by_planes(avg_pool, step) if step.rank == VOLUME_RANK else avg_pool(step)
+
+
+def _by_planes(pool: Lowering, step: Step) -> Code:
+    """Return pooling without padding over the last two axes, then over the first one, with its planes as one axis."""
+    if step.rank != VOLUME_RANK or step.padded or step.dilated or any(step.windows.overhang):
+        return NOT_A_PLANE
+    n, c, depth, *plane = step.shape
+    window, stride = step.window, step.stride or ()
+    first = _plane_step(step, (n * depth, c, *plane), window[1:], stride[1:])
+    second = _plane_step(step, (n, c, depth, math.prod(first.output[2:])), (window[0], 1), (stride[0], 1))
+    pools = [pool(part) for part in (first, second)]
+    unsupported = next((code for code in pools if isinstance(code, Unsupported)), None)
+    if unsupported:
+        return unsupported
+    shapes = [first.shape, second.shape, step.output]
+    before, between, after = (f"x = {node('RESHAPE', ['x', integers([m, *sizes, k])])}" for m, k, *sizes in shapes)
+    return (before, *as_lines(pools[0]), between, *as_lines(pools[1]), after)
+
+
+def _plane_step(step: Step, shape: tuple[int, ...], window: tuple[int, ...], stride: tuple[int, ...]) -> Step:
+    no_padding, ones = ((0, 0),) * PLANE_RANK, (1,) * PLANE_RANK
+    changed = step.with_parameters(window=window, stride=stride, padding=no_padding, dilation=ones)
+    return replace(changed, shape=shape)
+
+
 def rescaled_avg_pool(step: Step) -> Code:
     """Return an average of windows padded with zeros, multiplied by the cells of a window per counted cell.
 
@@ -80,7 +114,7 @@ def rescaled_avg_pool(step: Step) -> Code:
     """
     counts = step.windows.counts(step.parameters["count_include_pad"])
     if step.parameters["divisor"] is not None or not counts.size or (counts == counts.flat[0]).all() or step.dilated:
-        return avg_pool(step)
+        return _volume_avg_pool(step)
     if step.dtype != "float32":
         return Unsupported("MUL rounds its result to 16 bits")
     walk = step.windows
@@ -88,7 +122,7 @@ def rescaled_avg_pool(step: Step) -> Code:
     sizes = [size + sum(pair) for size, pair in zip(step.shape[2:], inner, strict=True)]
     reach = zip(step.padding_to_last_window, inner, strict=True)
     outer = [(whole[0] - pair[0], whole[1] - pair[1]) for whole, pair in reach]
-    average = avg_pool(split_padding(step.with_parameters(count_include_pad=False), 0)[1])
+    average = _volume_avg_pool(split_padding(step.with_parameters(count_include_pad=False), 0)[1])
     if isinstance(average, Unsupported):
         return average
     axes = tuple_of(range(-step.rank, 0))
@@ -96,7 +130,7 @@ def rescaled_avg_pool(step: Step) -> Code:
     view = f"np.lib.stride_tricks.sliding_window_view(ones, {tuple_of(walk.window)})[{bounds}]"
     return (
         *as_lines(pad(pad_step(step, step.padding_to_last_window, 0))),
-        f"x = {average}",
+        *as_lines(average),
         f"ones = np.pad(np.ones({tuple_of(sizes)}), {pairs_of(outer)})",
         f"scale = {math.prod(walk.window)} / {view}.sum({axes})",
         f"x = {node('MUL', ['x', f'np.{step.dtype}(scale[None, ..., None])'], 'schema.MulOptionsT()')}",
