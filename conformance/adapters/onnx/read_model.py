@@ -9,7 +9,7 @@ import os
 from functools import partial
 
 import onnx
-from extraction import first_channels
+from extraction import first_channels, first_line
 from onnx import TensorProto, helper, numpy_helper, shape_inference
 
 MAX_FILE_BYTES = 2 << 30
@@ -59,11 +59,6 @@ def read_model(path, model):
     except Exception as error:
         raise model.error(f"its shapes cannot be inferred: {first_line(error)}") from None
     read_graph(inferred.graph, model, weights, {}, {})
-
-
-def first_line(error):
-    """Return the first line of the message of an error."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 def check_nodes(graph, model, outer, depth):
