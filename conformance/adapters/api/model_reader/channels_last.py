@@ -56,6 +56,20 @@ def named_pads(
     return [[0, 0] for _ in extents]
 
 
+def dilated(block: Sequence[int], pads: Any, crops: Any, settings: tuple[Any, Any, Any]) -> tuple[Any, Any]:
+    """Return the dilation and the pads of a convolution between space-to-batch and batch-to-space.
+
+    settings: stride, dilation and pads of the convolution itself, which sees each `block`-th cell.
+    """
+    stride, dilation, own = settings
+    if any(step != 1 for step in stride) or any(map(any, own)) or len(block) != len(stride):
+        raise Problem("it is between space-to-batch and batch-to-space, with a stride or padding of its own")
+    padding = [[int(pad) - int(crop) for pad, crop in zip(*axis)] for axis in zip(pads, crops)]
+    if any(int(crop[0]) for crop in crops) or min(map(min, padding)) < 0:
+        raise Problem("it is between space-to-batch and batch-to-space, which crop cells")
+    return [step * rate for step, rate in zip(block, dilation)], padding
+
+
 def transposed_padding(
     name: str,
     extents: Sequence[int],
