@@ -60,7 +60,7 @@ def read_model(path, model):
         raise
     except Exception as error:
         raise model.error(f"{FILE}: its graph cannot be imported: {first_line(error)}") from None
-    read_graph(graph, Weights(folder, keys), model)
+    read_graph(graph, Weights(folder, keys), library, model)
 
 
 def load(path, model):
@@ -100,7 +100,7 @@ class Flattener:
     """Puts the bodies of functions in place of their calls."""
 
     def __init__(self, library, model):
-        self.library, self.model, self.result = library, model, graph_pb2.GraphDef()
+        self.library, self.model, self.result, self.calls = library, model, graph_pb2.GraphDef(), 0
 
     def flatten(self, graph_def, outputs):
         """Return the graph of the nodes that the outputs need."""
@@ -165,6 +165,9 @@ class Flattener:
 
     def add_body(self, node, function, prefix, inputs, values, depth):
         """Add the body of a function; its outputs stand for those of the node."""
+        self.calls += 1
+        if self.calls > MAX_NODES:
+            raise self.model.error(f"{FILE}: it has more than {MAX_NODES} calls of functions")
         body, names = function_def_to_graph_def(function)
         arguments = [one.name for one in function.signature.input_arg]
         if len(inputs) != len(arguments):
@@ -258,12 +261,15 @@ def saving(nodes):
     return [one for one in nodes.values() if one.op == "SaveV2" and len(one.input) > 2]
 
 
-def read_graph(graph, weights, model):
+def read_graph(graph, weights, library, model):
     """Add the nodes of a graph."""
+    with_windows = functions_with_windows(library)
     for operation in graph.get_operations():
         kind, name = operation.type, layer_name(operation.name)
         if kind in UNREAD:
             model.add_problem(name, kind, UNREAD[kind])
+        elif with_windows & functions_of(operation.node_def):
+            model.add_problem(name, kind, "the layers in branches and loops are not read")
         elif kind in READERS:
             try:
                 READERS[kind](Node(operation, name, weights), model)
@@ -271,6 +277,25 @@ def read_graph(graph, weights, model):
                 model.add_problem(name, kind, problem)
         elif kind not in ("Const", "Placeholder", "NoOp", "Identity", "VarHandleOp", "ReadVariableOp"):
             model.add_other(kind)
+
+
+def functions_of(node):
+    """Return the names of the functions in the attributes of a node."""
+    functions = [one for attribute in node.attr.values() for one in (attribute.func, *attribute.list.func)]
+    return {one.name for one in functions if one.name}
+
+
+def functions_with_windows(library):
+    """Return the names of the functions that have a node with a window, or that call such a function."""
+    inner = {
+        name: set().union({node.op for node in one.node_def}, *(functions_of(node) for node in one.node_def))
+        for name, one in library.items()
+    }
+    found, before = {name for name, used in inner.items() if used & {*WINDOWS, *UNREAD}}, set()
+    while found != before:
+        before = found
+        found = before | {name for name, used in inner.items() if used & before}
+    return found
 
 
 def layer_name(name):
@@ -330,10 +355,13 @@ class Node:
 
     def bias(self):
         """Return whether a bias is added to the output, and its values if they are known."""
-        users = self.operation.outputs[0].consumers()
+        output = self.operation.outputs[0]
+        users = output.consumers()
+        while len(users) == 1 and users[0].type == "Identity":
+            output = users[0].outputs[0]
+            users = output.consumers()
         if len(users) != 1 or users[0].type not in ("BiasAdd", "AddV2", "Add"):
             return False, None
-        output = self.operation.outputs[0]
         other = next((one for one in users[0].inputs if one is not output), None)
         if other is None or not other.shape.is_fully_defined() or not is_weight(other):
             return False, None
@@ -486,9 +514,11 @@ def read_reduction(node, model):
     last.add_reduction(model, node.name, REDUCTIONS[kind], axes, fields)
 
 
-READERS = {
-    **dict.fromkeys(POOLING, read_pool), **dict.fromkeys(REDUCTIONS, read_reduction),
+WINDOWS = {
+    **dict.fromkeys(POOLING, read_pool),
     **dict.fromkeys(("Conv2D", "Conv3D", "DepthwiseConv2dNative"), read_convolution),
     **dict.fromkeys(("Conv2DBackpropInput", "Conv3DBackpropInputV2"), read_transposed),
-    **dict.fromkeys(("Pad", "PadV2", "MirrorPad"), read_pad),
+}
+READERS = {
+    **WINDOWS, **dict.fromkeys(REDUCTIONS, read_reduction), **dict.fromkeys(("Pad", "PadV2", "MirrorPad"), read_pad),
 }  # fmt: skip
