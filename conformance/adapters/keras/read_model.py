@@ -9,6 +9,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import tempfile
 import zipfile
 
@@ -52,6 +53,8 @@ def read_model(path, model):
                 raise model.error(f"{name} has {sizes[name]} bytes, the limit is {limit}")
         try:
             config = json.loads(archive.read(CONFIG))
+        except RecursionError:
+            raise
         except (ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
             raise model.error(f"{CONFIG}: {first_line(error)}") from None
         found = built_model(config, model)
@@ -62,6 +65,8 @@ def read_model(path, model):
 
 def built_model(config, model):
     """Return the model of a configuration, with weights of zeros."""
+    if not isinstance(config, dict):
+        raise model.error(f"{CONFIG}: it is {type(config).__name__}, not a model")
     check_config(config, model)
     # The arguments of compile() are not needed.
     config.pop("compile_config", None)
@@ -70,10 +75,17 @@ def built_model(config, model):
     except (MemoryError, RecursionError):
         raise
     except Exception as error:
-        raise model.error(f"{CONFIG}: its model cannot be built: {first_line(error)}") from None
+        raise model.error(f"{CONFIG}: its model cannot be built: {reason_of(error)}") from None
     if not isinstance(found, keras.Model):
         raise model.error(f"{CONFIG}: it is {type(found).__name__}, not a model")
     return found
+
+
+def reason_of(error):
+    """Return the message of an error without the lines and the colours that Keras adds."""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()
+    lines = [line for line in lines if line.strip() and not line.startswith("Exception encountered when calling")]
+    return lines[0].strip()[:200] if lines else first_line(error)
 
 
 def check_config(value, model):
@@ -103,7 +115,7 @@ def check_class(value, model):
         raise model.error(f"{where}: such a layer runs code or opens files and is not read")
     if name == "function":
         if module != "builtins" or not isinstance(inner, str) or not hasattr(keras.activations, inner):
-            raise model.error(f"{where}: {inner!r} is not an activation of Keras, other functions are not read")
+            raise model.error(f"{where}: a function other than the activations of Keras is not read")
         return
     if not isinstance(name, str) or not isinstance(module, str) or registered not in (None, name):
         raise model.error(f"{where}: custom classes are not read (registered_name {registered!r})")
@@ -164,7 +176,7 @@ def read_object(found, model):
     except (MemoryError, RecursionError):
         raise
     except Exception as error:
-        raise model.error(f"its call failed: {type(error).__name__}: {first_line(error)}") from None
+        raise model.error(f"its call failed: {type(error).__name__}: {reason_of(error)}") from None
     for kind in recorder.others:
         model.add_other(kind)
     for add in recorder.calls:
@@ -271,9 +283,10 @@ class Recorder:
         return call
 
 
-def is_first(given):
-    """Whether the channels come first."""
-    return (given.get("data_format") or keras.config.image_data_format()) == "channels_first"
+def is_first(given, layers=()):
+    """Whether the channels come first, as the call or the innermost layer says."""
+    own = getattr(layers[-1], "data_format", None) if layers else None
+    return (given.get("data_format") or own or keras.config.image_data_format()) == "channels_first"
 
 
 def fields_of(x, source, given):
@@ -398,7 +411,7 @@ def record_pad(recorder, name, source, given, _result):
     pads = [[int(end) for end in pair] for pair in given["pad_width"]]
     fields = fields_of(x, source, {"data_format": "channels_last"})
     fields["shape"] = [int(extent) for extent in x.shape]
-    if is_first(given) and len(pads) >= last.LEAST_RANK:
+    if is_first(given, recorder.stack) and len(pads) >= last.LEAST_RANK:
         # As if the channels were last.
         pads = [pads[0], *pads[2:], pads[1]]
         fields["shape"] = [fields["shape"][0], *fields["shape"][2:], fields["shape"][1]]
@@ -414,10 +427,11 @@ def record_reduction(kind):
         axes = [axes] if isinstance(axes, int) else axes
         if axes is None or rank < last.LEAST_RANK:
             return
-        spatial = range(2, rank) if is_first(given) else range(1, rank - 1)
+        data_format = "channels_first" if is_first(given, recorder.stack) else "channels_last"
+        spatial = range(2, rank) if data_format == "channels_first" else range(1, rank - 1)
         if sorted({int(axis) % rank for axis in axes}) != list(spatial):
             return
-        fields = fields_of(given["x"], source, given)
+        fields = fields_of(given["x"], source, {"data_format": data_format})
         recorder.calls.append(lambda model: model.add(name, last.GLOBAL_OPERATORS[kind], {}, **fields))
 
     return record
