@@ -317,11 +317,9 @@ def dialects() -> dict[str, Dialect]:
 
 def model_readers() -> dict[str, ModelReader]:
     """Return the readers of models by the name of their adapter, from modules named `model` and from other packages."""
-    found = {}
-    for name in _adapter_modules():
-        module = f"{adapters.__name__}.{name}.model"
-        if importlib.util.find_spec(module):
-            found[name] = importlib.import_module(module).MODEL_READER
+    folders = [Path(folder) for folder in adapters.__path__]
+    names = sorted(path.parent.name for folder in folders for path in folder.glob("*/model.py"))
+    found = {name: importlib.import_module(f"{adapters.__name__}.{name}.model").MODEL_READER for name in names}
     return found | _external_model_readers()
 
 

@@ -47,6 +47,7 @@ class _LayerRecord(msgspec.Struct):
 class _ResultRecord(msgspec.Struct):
     layers: list[_LayerRecord] = []
     others: dict[str, int] = {}
+    surface: str = ""
     error: str = ""
 
 
@@ -54,19 +55,34 @@ class _ResultRecord(msgspec.Struct):
 class ModelSource:
     """What to read: a file or a reference `package.module:function`, and the reader with its interpreter.
 
+    reader: None for a reference whose reader depends on the class of the model.
     inputs: the shapes of inputs by name; the name "" stands for the only input.
     """
 
     text: str
-    reader: ModelReader
+    reader: ModelReader | None
     python: str
     inputs: Mapping[str, tuple[int, ...]]
 
+    @property
+    def readers(self) -> Mapping[str, ModelReader]:
+        """The reader, or all that read a model which a function returns."""
+        known = registry.model_readers()
+        if self.reader is None:
+            return {name: one for name, one in known.items() if one.returns}
+        return {next((name for name, one in known.items() if one == self.reader), "reader"): self.reader}
 
-def find_reader(model: str, reader: str | None) -> tuple[ModelReader, str]:
+
+def is_reference(model: str) -> bool:
+    """Whether a model is named by a function and not by a file."""
+    return ":" in model and not Path(model).exists()
+
+
+def find_reader(model: str, reader: str | None) -> tuple[ModelReader | None, str]:
     """Return the reader of a file or reference and its interpreter. Raises ConformanceError without one.
 
-    reader: NAME or NAME=PYTHON, None to choose by the ending of the file.
+    reader: NAME or NAME=PYTHON, None to choose by the ending of the file, or by the class of the model that a function
+    returns. The returned reader is None in the last case.
     """
     known = registry.model_readers()
     if reader is not None:
@@ -74,19 +90,22 @@ def find_reader(model: str, reader: str | None) -> tuple[ModelReader, str]:
         if name not in known:
             raise ConformanceError(f"--reader {name}: unknown{suggestion(name, known) or ','} {_readers_text(known)}")
         return known[name], python or sys.executable
+    if is_reference(model):
+        return None, sys.executable
     path = Path(model)
-    is_reference = ":" in model and not path.exists()
-    if not is_reference and not path.exists():
+    if not path.exists():
         raise ConformanceError(f"{model}: no such file")
-    suitable = {
-        name: one
-        for name, one in known.items()
-        if (one.reads_references if is_reference else model.lower().endswith(one.suffixes))
-    }
+    suitable = [one for one in known.values() if _reads_file(one, path)]
     if len(suitable) != 1:
         needed = "several readers" if suitable else "no reader has the ending of this file"
         raise ConformanceError(f"{model}: {needed}, name one with --reader; {_readers_text(known)}")
-    return next(iter(suitable.values())), sys.executable
+    return suitable[0], sys.executable
+
+
+def _reads_file(reader: ModelReader, path: Path) -> bool:
+    if path.is_dir():
+        return bool(reader.folder_file) and (path / reader.folder_file).is_file()
+    return path.name.lower().endswith(reader.suffixes)
 
 
 def _readers_text(known: Mapping[str, ModelReader]) -> str:
@@ -101,7 +120,17 @@ def read_model(source: ModelSource, seconds: float = READ_SECONDS) -> Model:
     with tempfile.TemporaryDirectory(prefix="conformance-model-") as folder:
         request, result = Path(folder, "request.json"), Path(folder, "result.json")
         inputs = {name: list(shape) for name, shape in source.inputs.items()}
-        request.write_text(json.dumps({"source": source.text, "inputs": inputs, "limits": limits}), "utf-8")
+        content = {
+            "source": source.text,
+            "is_reference": is_reference(source.text),
+            "inputs": inputs,
+            "limits": limits,
+            "readers": [
+                {"name": name, "script": str(one.script), "returns": one.returns, "surface": one.surface}
+                for name, one in source.readers.items()
+            ],
+        }
+        request.write_text(json.dumps(content), "utf-8")
         log = _run_extraction(source, request, result, folder, seconds)
         if not result.exists():
             raise ConformanceError(f"{source.text}: cannot be read: {log or 'the process of the reader ended early'}")
@@ -114,14 +143,16 @@ def read_model(source: ModelSource, seconds: float = READ_SECONDS) -> Model:
     if record.error:
         _raise_error(source, " ".join(record.error.split())[:MAX_ERROR_LENGTH])
     layers = (validated(_layer_of(one)) for one in record.layers)
-    return Model(source.text, source.reader.surface, tuple(layers), record.others)
+    surface = record.surface or (source.reader.surface if source.reader else "")
+    return Model(source.text, surface, tuple(layers), record.others)
 
 
 def _raise_error(source: ModelSource, message: str) -> None:
-    missing = message.startswith(("ModuleNotFoundError", "ImportError"))
-    if missing and any(f"'{package}" in message for package in source.reader.packages):
-        needed = ", ".join(source.reader.packages)
-        raise IncompleteRun(f"{source.text}: {source.python} does not have {needed} (--reader NAME=PYTHON): {message}")
+    is_missing = message.startswith(("ModuleNotFoundError", "ImportError"))
+    for reader in source.readers.values() if is_missing else ():
+        if any(f"'{package}" in message for package in reader.packages):
+            needed, python = ", ".join(reader.packages), source.python
+            raise IncompleteRun(f"{source.text}: {python} does not have {needed} (--reader NAME=PYTHON): {message}")
     raise ConformanceError(f"{source.text}: {message}")
 
 
@@ -132,8 +163,8 @@ def _layer_of(record: _LayerRecord) -> ModelLayer:
 
 def _run_extraction(source: ModelSource, request: Path, result: Path, folder: str, seconds: float) -> str:
     """Run the reader in a process of its own; return the last line that it printed, or why it ended."""
-    command = [source.python, "-u", str(EXTRACTION_FILE), str(source.reader.script), str(request), str(result)]
-    variables = {**os.environ, **source.reader.variables, "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [source.python, "-u", str(EXTRACTION_FILE), str(request), str(result)]
+    variables = {**os.environ, **(source.reader.variables if source.reader else {}), "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1"}
     log = Path(folder, "log")
     with log.open("wb") as stream:
         try:

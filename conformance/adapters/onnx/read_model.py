@@ -9,7 +9,7 @@ import os
 from functools import partial
 
 import onnx
-from extraction import first_channels
+from extraction import first_channels, first_line
 from onnx import TensorProto, helper, numpy_helper, shape_inference
 
 MAX_FILE_BYTES = 2 << 30
@@ -21,6 +21,9 @@ MAX_SHAPE_ELEMENTS = 1024
 WEIGHT_CHANNELS = (4, 4)
 POOLING = {"MaxPool": "max_pool", "AveragePool": "avg_pool", "LpPool": "lp_pool"}
 GLOBAL = {"GlobalMaxPool": "global_max_pool", "GlobalAveragePool": "global_avg_pool"}
+REDUCTIONS = {"ReduceMax": "global_max_pool", "ReduceMean": "global_avg_pool"}
+LEAST_RANK = 4
+"""Number of axes of an array whose last axes are spatial. In one of three axes, the last one may be the features."""
 CONVOLUTIONS = {"Conv": "conv", "ConvTranspose": "conv_transpose"}
 UNREAD = {
     "MaxUnpool": "the output shape of MaxUnpool is not read",
@@ -59,11 +62,6 @@ def read_model(path, model):
     except Exception as error:
         raise model.error(f"its shapes cannot be inferred: {first_line(error)}") from None
     read_graph(inferred.graph, model, weights, {}, {})
-
-
-def first_line(error):
-    """Return the first line of the message of an error."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 def check_nodes(graph, model, outer, depth):
@@ -231,6 +229,20 @@ def read_global(name, node, _values, context, model):
     model.add(name, GLOBAL[node.op_type], {}, shape=shape, dtype=context.dtype(node.input[0]), source=node.op_type)
 
 
+def read_reduction(name, node, values, context, model):
+    """Add the mean or maximum of all spatial axes of (n, c, *spatial). Others are counted."""
+    axes = values.get("axes") if len(node.input) < 2 or not node.input[1] else context.array(node.input[1])
+    try:
+        shape = context.shape(node.input[0])
+    except Problem:
+        shape = ()
+    spatial = list(range(2, len(shape)))
+    if axes is None or len(shape) < LEAST_RANK or sorted(int(axis) % len(shape) for axis in axes) != spatial:
+        model.add_other(node.op_type)
+        return
+    model.add(name, REDUCTIONS[node.op_type], {}, shape=shape, dtype=context.dtype(node.input[0]), source=node.op_type)
+
+
 def read_convolution(name, node, values, context, model):
     """Add Conv or ConvTranspose."""
     shape, kernel = context.shape(node.input[0]), context.shape(node.input[1])
@@ -310,6 +322,7 @@ def read_pad(name, node, values, context, model):
 READERS = {
     **dict.fromkeys(POOLING, read_pooling),
     **dict.fromkeys(GLOBAL, read_global),
+    **dict.fromkeys(REDUCTIONS, read_reduction),
     **dict.fromkeys(CONVOLUTIONS, read_convolution),
     "Pad": read_pad,
 }

@@ -12,4 +12,5 @@ MODEL_READER = ModelReader(
     suffixes=(".pt2",),
     packages=("torch",),
     reads_references=True,
+    returns=("torch.Module",),
 )

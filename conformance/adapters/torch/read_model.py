@@ -5,14 +5,12 @@ a window is recorded, whether a layer or the forward method makes it. In an expo
 its graph, which is not run.
 """
 
-import importlib
-import inspect
 import os
 import warnings
 import zipfile
 
 import torch
-from extraction import first_channels
+from extraction import first_channels, first_line
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
@@ -47,14 +45,6 @@ class Problem(Exception):
     """A call that cannot be checked."""
 
 
-def read_model(source, model):
-    """Add the layers of a file or of a function's module to the model."""
-    if os.path.exists(source):
-        read_program(source, model)
-    else:
-        read_module(source, model)
-
-
 def operator_of(name):
     """Return the operator of a function, whose name may end with its rank: `conv2d`, `max_pool2d_with_indices`."""
     base = name.lstrip("_")
@@ -64,7 +54,7 @@ def operator_of(name):
     return "adaptive_max_pool" if base == "adaptive_max_pool_with_indices" else base
 
 
-def read_program(path, model):
+def read_model(path, model):
     """Add the nodes of a program of torch.export. Its weights are loaded, its graph is not run."""
     size = os.path.getsize(path)
     if not zipfile.is_zipfile(path):
@@ -103,21 +93,8 @@ def fake(value, parameters):
     return value
 
 
-def first_line(error):
-    """Return the first line of the message of an error."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
-
-
-def read_module(reference, model):
-    """Call the function, call its module with zeros, and record the calls."""
-    name, _, attribute = reference.partition(":")
-    try:
-        found = importlib.import_module(name)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise model.error(f"{type(error).__name__}: {first_line(error)}") from None
-    module = found if isinstance(found, nn.Module) else call_factory(found, model)
+def read_object(module, model):
+    """Call a module with zeros, and record the calls."""
     if not isinstance(module, nn.Module):
         raise model.error(f"it returned {type(module).__name__}, not an nn.Module")
     if not model.inputs:
@@ -133,20 +110,6 @@ def read_module(reference, model):
             module(**arguments) if named else module(*inputs)
     except Exception as error:
         raise model.error(f"its call failed: {type(error).__name__}: {first_line(error)}") from None
-
-
-def call_factory(factory, model):
-    """Return the module that a function or class returns without weights of a hub."""
-    try:
-        parameters = inspect.signature(factory).parameters
-    except (TypeError, ValueError):
-        parameters = {}
-    # The models of well-known packages fetch weights for their defaults, and two of them initialize for seconds.
-    quick = {"weights": None, "pretrained": False, "init_weights": False, "weights_backbone": None}
-    try:
-        return factory(**{name: value for name, value in quick.items() if name in parameters})
-    except Exception as error:
-        raise model.error(f"{type(error).__name__}: {first_line(error)}") from None
 
 
 def example(shape, module, model):

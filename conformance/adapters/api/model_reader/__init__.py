@@ -18,12 +18,16 @@ EXTRACTION_FILE = Path(__file__).with_name("extraction.py")
 class ModelReader:
     """A reader of models.
 
-    script: a Python file with a function `read_model(source, model)`. `source` is the path or the reference, and
-        `model` is the Model of extraction.py, to which the function adds layers.
+    script: a Python file with a function `read_model(source, model)`. `source` is the path, and `model` is the Model of
+        extraction.py, to which the function adds layers. A function `read_object(value, model)` reads models that
+        Python functions return.
     surface: the surface whose answers to conventions hold for the model.
     suffixes: endings of the files that it reads, such as ".onnx".
     packages: the packages that the script needs.
+    folder_file: a file that each folder has which the reader reads; "" if it reads no folders.
     reads_references: whether it reads models that a Python function returns, named `package.module:function`.
+    returns: classes of these models, as the name of the top-level package and that of the class: "package.Class". If
+        the user names no reader, the class of the model decides which one reads it.
     variables: environment variables of the process.
     """
 
@@ -31,5 +35,7 @@ class ModelReader:
     surface: str
     suffixes: tuple[str, ...]
     packages: tuple[str, ...]
+    folder_file: str = ""
     reads_references: bool = False
+    returns: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)

@@ -1,19 +1,23 @@
 """Program that lists the layers of a model. It runs in the environment of a framework, without the suite.
 
-    python extraction.py SCRIPT REQUEST RESULT
+    python extraction.py REQUEST RESULT
 
-SCRIPT defines `read_model(source, model)`. REQUEST is a JSON file with the source, the input shapes and the limits.
+REQUEST is a JSON file with the source, the readers, the input shapes and the limits. A reader is a script that defines
+`read_model(source, model)` for files, and `read_object(value, model)` for the models that Python functions return.
 RESULT is written: a JSON file with the layers, or with the one line of an error. Needs Python 3.8 or newer.
 """
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import json
+import math
 import os
 import resource
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 MAX_LAYERS = 20000
@@ -30,9 +34,11 @@ class Model:
     """The layers of a model.
 
     inputs: the shapes of inputs that the user gave, by name; the name "" stands for the only input.
+    surface: the surface whose answers to conventions hold for the model, "" for that of the reader.
     """
 
     error = ModelError
+    surface = ""
 
     def __init__(self, inputs: dict[str, Sequence[int]], limits: dict[str, Any]) -> None:
         self.inputs = inputs
@@ -57,9 +63,26 @@ class Model:
         self.others[kind] = self.others.get(kind, 0) + 1
 
     def _append(self, layer: dict[str, Any]) -> None:
+        if not _is_finite(layer.get("parameters")):
+            problem = "a parameter of it is infinite or not a number"
+            layer = {"name": layer["name"], "source": layer.get("source", ""), "problem": problem}
         if len(self.layers) >= MAX_LAYERS:
             raise ModelError(f"it has more than {MAX_LAYERS} layers")
         self.layers.append({**layer, **{key: str(layer.get(key, ""))[:MAX_NAME_LENGTH] for key in ("name", "source")}})
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether JSON can contain all numbers in nested lists and dictionaries."""
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of the message of an error."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:MAX_NAME_LENGTH]
 
 
 def first_channels(array: Any, channels: Sequence[int]) -> Any:
@@ -81,17 +104,84 @@ def limit_resources(limits: dict[str, int]) -> None:
             resource.setrlimit(kind, (limits[name], limits[name]))
 
 
-def main(script: str, request_path: str, result_path: str) -> None:
+def class_names(value: Any) -> Sequence[str]:
+    """Return the package and the name of the class of an object and of its base classes, such as "package.Class"."""
+    return [f"{one.__module__.partition('.')[0]}.{one.__qualname__}" for one in type(value).__mro__]
+
+
+def find_script(value: Any, readers: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the script for an object: that of the reader that names its class, or else the nearest base class."""
+    for name in class_names(value):
+        for reader in readers:
+            if name in reader["returns"]:
+                script: str = reader["script"]
+                return script
+    return None
+
+
+def load_reference(source: str) -> Any:
+    """Return the object of a reference package.module:function."""
+    name, _, attribute = source.partition(":")
+    try:
+        found: Any = importlib.import_module(name)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ModelError(f"{type(error).__name__}: {first_line(error)}") from None
+    return found
+
+
+def call_factory(factory: Any) -> Any:
+    """Return the model that a function or class returns without weights of a hub."""
+    if not callable(factory):
+        raise ModelError(f"it is {type(factory).__name__}, not a function that returns a model")
+    try:
+        parameters: Mapping[str, Any] = inspect.signature(factory).parameters
+    except (TypeError, ValueError):
+        parameters = {}
+    # The models of well-known packages fetch weights for their defaults, and two of them initialize for seconds.
+    quick = {"weights": None, "pretrained": False, "init_weights": False, "weights_backbone": None}
+    try:
+        return factory(**{name: value for name, value in quick.items() if name in parameters})
+    except Exception as error:
+        raise ModelError(f"{type(error).__name__}: {first_line(error)}") from None
+
+
+def read_reference(source: str, readers: Sequence[Mapping[str, Any]], model: Model) -> None:
+    """Read the model that a function returns. With several readers, the class of this object decides."""
+    functions = {}
+    if len(readers) == 1:
+        # The script comes first: it may set up the framework before the module of the user imports it.
+        functions = runpy.run_path(readers[0]["script"])
+        if "read_object" not in functions:
+            functions["read_model"](source, model)
+            return
+    found = load_reference(source)
+    value = found if find_script(found, readers) else call_factory(found)
+    script = find_script(value, readers)
+    if script is None:
+        known = ", ".join(f"{one['name']} reads {' and '.join(one['returns'])}" for one in readers)
+        raise ModelError(f"it returned {class_names(value)[0]}; {known}")
+    functions = functions or runpy.run_path(script)
+    model.surface = model.surface or next(one["surface"] for one in readers if one["script"] == script)
+    functions["read_object"](value, model)
+
+
+def main(request_path: str, result_path: str) -> None:
     """Read the model and write the result."""
     with open(request_path, encoding="utf-8") as file:
         request = json.load(file)
-    # Modules of the user are found from the current folder, as with `python -m`.
+    # Modules of the user are found from the current folder, as with `python -m`. Scripts import modules of this folder.
+    sys.path.append(sys.path[0])
     sys.path[0] = os.getcwd()
     limit_resources(request["limits"])
     model = Model({name: tuple(shape) for name, shape in request["inputs"].items()}, request["limits"])
     try:
-        runpy.run_path(script)["read_model"](request["source"], model)
-        result = {"layers": model.layers, "others": model.others}
+        if request["is_reference"]:
+            read_reference(request["source"], request["readers"], model)
+        else:
+            runpy.run_path(request["readers"][0]["script"])["read_model"](request["source"], model)
+        result = {"layers": model.layers, "others": model.others, "surface": model.surface}
     except ModelError as error:
         result = {"error": str(error)}
     except MemoryError:

@@ -1,0 +1,17 @@
+"""Reader of JAX models: StableHLO, files of `jax.export`, and functions or Flax modules that a Python function returns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from conformance.adapters.api import ModelReader
+
+MODEL_READER = ModelReader(
+    Path(__file__).with_name("read_model.py"),
+    surface="jax.lax",
+    suffixes=(".mlir", ".stablehlo", ".jax"),
+    packages=("jax",),
+    reads_references=True,
+    returns=("flax.Module", "builtins.tuple"),
+    variables={"JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "2"},
+)
