@@ -16,8 +16,8 @@ from typing import Any
 
 from conformance.adapters import registry
 from conformance.cli.commands.audit import AuditTarget, parse_target, run_audit
-from conformance.models.records import audit_record
 from conformance.models.reading import ModelSource, read_model
+from conformance.models.records import audit_record
 from reports.analysis.audits import remarks_of
 from reports.results.audits import LayerVerdict
 

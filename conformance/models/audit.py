@@ -152,7 +152,9 @@ def audit_backend(
     keys = list(candidates)
     for start in range(0, len(keys), BATCH_SIZE):
         batch = keys[start : start + BATCH_SIZE]
-        found = evaluator.evaluate(make_requests(ReferenceOracle(adds_records=True), [candidates[key] for key in batch]))
+        found = evaluator.evaluate(
+            make_requests(ReferenceOracle(adds_records=True), [candidates[key] for key in batch])
+        )
         for key, result in zip(batch, found, strict=True):
             results[key] = {one.surface: one for one in result.surface_results}
         progress(min(start + BATCH_SIZE, len(keys)), len(keys))
@@ -218,7 +220,9 @@ class _Search:
         for done, differences in enumerate(groups.values()):
             share = self.deadline.seconds_left / (len(groups) - done)
             smallest = self._smallest(min(differences, key=lambda one: one.question.candidate.shrink_key), share)
-            for one in differences if smallest else ():
+            for one in differences:
+                if smallest is None:
+                    break
                 own = found[one.number]
                 found[one.number] = replace(own, smallest={**own.smallest, one.key: smallest})
         return found
@@ -226,7 +230,7 @@ class _Search:
     def _smallest(self, one: _Difference, seconds: float) -> SmallestInput | None:
         if one.result is None:
             return smallest_convention(
-                self.evaluator, self.surface, self.source, one.question.candidate, one.key[1], seconds
+                self.evaluator, (self.surface, self.source), one.question.candidate, one.key[1], seconds
             )
         return smallest_result(self.evaluator, self.surface.name, one.starts, one.result, seconds)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from conformance.cases.steps import case_step
 from conformance.execution.records import case_record, recorded_array
@@ -11,6 +11,7 @@ from conformance.judging.expected import Expected
 from conformance.models.audit import Audit, AuditedLayer, TargetVerdict
 from conformance.models.questions import Numbers
 from conformance.models.smallest import SmallestInput
+from conformance.translation.call_text import call_text
 from reports.analysis.audits import shortened
 from reports.results.audits import (
     AUDIT_FORMAT,
@@ -125,8 +126,10 @@ def _smallest_record(smallest: SmallestInput | None) -> SmallestRecord | None:
         return None
     case = smallest.case
     inputs = {name: spec.make() for name, spec in case.inputs.items()}
+    kernel = inputs["kernel"].shape if "kernel" in inputs else ()
     return SmallestRecord(
         case=case_record(case, Expected(inputs, smallest.expected)),
+        text=", ".join(filter(None, [case.operator, call_text(case.operator, case.parameters, kernel)])),
         got=None if smallest.got is None else recorded_array(smallest.got),
         message=smallest.message,
         program=smallest.program,

@@ -13,7 +13,11 @@ from reports.views.audit_page import render_audit_page
 
 TERMINAL_WIDTH = 100
 NAME_WIDTH, VERDICT_WIDTH = 24, 12
-EXAMPLE_INDENT: Mapping[str, Any] = {"initial_indent": "    ", "subsequent_indent": "        ", "break_on_hyphens": False}
+EXAMPLE_INDENT: Mapping[str, Any] = {
+    "initial_indent": "    ",
+    "subsequent_indent": "        ",
+    "break_on_hyphens": False,
+}
 MAX_COLUMNS = 4
 """Number of targets in one table."""
 
@@ -78,10 +82,10 @@ def markdown_lines(audit: AuditRecord) -> Iterator[str]:
         found = [one for one in remarks_of(audit) if one.target == target]
         if found:
             yield from ("", f"## {target}", "")
-        for one in found:
-            yield f"- **{one.verdict.value}**: {_escaped(one.sentence)} ({_escaped(one.names)})"
-            if one.smallest:
-                lines = map(_escaped, [smallest_title(one.smallest), *smallest_lines(one.smallest)])
+        for remark in found:
+            yield f"- **{remark.verdict.value}**: {_escaped(remark.sentence)} ({_escaped(remark.names)})"
+            if remark.smallest:
+                lines = map(_escaped, [smallest_title(remark.smallest), *smallest_lines(remark.smallest)])
                 yield f"  {'<br>'.join(lines)}"
     for note in notes_of(audit):
         yield from ("", _escaped(note))

@@ -8,12 +8,13 @@ from conformance import ConformanceError
 from conformance.adapters.api import Backend, Surface, Unsupported
 from conformance.cases.case import Case
 from conformance.judging.ledger import load_ledger
-from conformance.models.audit import Audit, LayerQuestions, LayerVerdict
+from conformance.models.audit import Audit, LayerQuestions
 from conformance.models.layer import ModelLayer
 from conformance.translation import text, verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import native_limitation
 from conformance.translation.side_by_side import TranslationBackground, translate_case
+from reports.results.audits import LayerVerdict
 from reports.results.vocabulary import How
 
 

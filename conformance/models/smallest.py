@@ -120,31 +120,38 @@ def smallest_result(
         return None
     own = _surface_of(evaluator, surface)
     target = expected_on(found, own, expected).targets[0]
-    return _smallest_input(found, own, target, _got(last), last.message, check)
+    return _smallest_input(found, own, target, got=_got(last), message=last.message, is_minimal=not check.was_cut)
 
 
 def _smallest_input(
-    found: Candidate, surface: Surface, expected: Target, got: Array | None, message: str, check: _TimedCheck
+    found: Candidate, surface: Surface, expected: Target, *, got: Array | None, message: str, is_minimal: bool
 ) -> SmallestInput:
     return SmallestInput(
         found.case,
         expected,
         got,
         message,
-        is_minimal=not check.was_cut,
+        is_minimal=is_minimal,
         program=_program_text(found.case, surface),
         case_text=case_item_text(found.raw_case),
     )
 
 
 def smallest_convention(
-    evaluator: LocalEvaluator, surface: Surface, source: Surface | None, question: Candidate, convention: str, seconds: float
+    evaluator: LocalEvaluator,
+    surfaces: tuple[Surface, Surface | None],
+    question: Candidate,
+    convention: str,
+    seconds: float,
 ) -> SmallestInput | None:
     """Return the smallest input found for which two answers to a convention give different results.
+
+    surfaces: the target, and the surface of the model if it is known.
 
     The target must compute the result of its own answer. If the reference cannot compute both results, this is the case
     of the convention in the catalogue, with the answers that the two surfaces declare. None if there is no input.
     """
+    surface, source = surfaces
     deadline = Deadline(seconds)
     own = surface.declarations.get(convention)
     other = source.declarations.get(convention) if source else None
@@ -169,7 +176,7 @@ def smallest_convention(
     if mine is None or mine.status != Status.PASS or both is None:
         return None
     got = both[1].exact.value if both[1].exact else None
-    return _smallest_input(found, surface, both[0], got, mine.message, check)
+    return _smallest_input(found, surface, both[0], got=got, message=mine.message, is_minimal=not check.was_cut)
 
 
 def _case_of_convention(

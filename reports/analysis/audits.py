@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -125,7 +124,7 @@ def headline(audit: AuditRecord) -> str:
     same = [name for name in audit.surfaces if name not in (*failing, *known)]
     parts = [
         ("layers differ or are missing on", failing),
-        ("differences with an explanation on", known),
+        ("known differences on", known),
         ("all layers agree on", same),
     ]
     text = "; ".join(f"{words} {', '.join(names)}" for words, names in parts if names)
@@ -188,14 +187,7 @@ def smallest_title(smallest: SmallestRecord) -> str:
     """Return the first line about an input: the operator and whether the search was complete."""
     if smallest.from_catalogue:
         return f"case of the convention: {smallest.case.case}"
-    call = " ".join([smallest.case.operator, *_parameter_texts(smallest)])
-    return f"smallest input found{'' if smallest.is_minimal else ' within the time limit'}: {call}"
-
-
-def _parameter_texts(smallest: SmallestRecord) -> Iterator[str]:
-    for name, value in smallest.case.parameters.items():
-        if value is not None:
-            yield f"{name}={json.dumps(value).replace(' ', '')}"
+    return f"smallest input found{'' if smallest.is_minimal else ' within the time limit'}: {smallest.text}"
 
 
 def smallest_lines(smallest: SmallestRecord) -> Sequence[str]:

@@ -36,13 +36,14 @@ FAILING_VERDICTS = frozenset({LayerVerdict.UNCHECKED, LayerVerdict.DIFFERS, Laye
 class SmallestRecord(JsonStruct, frozen=True, kw_only=True):
     """The smallest input found that shows a difference.
 
-    case: its parameters, inputs and expected result. got: what the target returned; None if it returned nothing.
-    program: what was run. case_text: the case in the format of a catalogue. is_minimal: whether the search ended before
-    its time limit. message: that of the target. from_catalogue: whether this is the case of a convention in the
-    catalogue, and `got` the answer that the target declares.
+    case: its parameters, inputs and expected result. text: operator and parameters in words. got: what the target
+    returned; None if it returned nothing. message: that of the target. program: what was run. case_text: the case in
+    the format of a catalogue. is_minimal: whether the search ended before its time limit. from_catalogue: whether this is
+    the case of a convention in the catalogue, and `got` the answer that the target declares.
     """
 
     case: CaseRecord
+    text: str
     got: RecordedArray | None = nullable()
     message: str = ""
     program: str = ""
@@ -170,5 +171,7 @@ def read_audit(path: Path) -> AuditRecord:
     for layer in audit.layers:
         missing = [name for name in audit.surfaces if name not in layer.verdicts]
         if missing or not layer.names:
-            raise RecordError(f"{path}: not an audit: a layer has no name or no verdict of {', '.join(missing) or 'a target'}")
+            raise RecordError(
+                f"{path}: not an audit: a layer has no name or no verdict of {', '.join(missing) or 'a target'}"
+            )
     return audit

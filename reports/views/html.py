@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from reports.analysis.comparison import ReportDifference
     from reports.analysis.past_runs import SurfaceHistory
-    from reports.results.audits import AuditRecord
     from reports.results import BackendRun, FindingRecord, Json, Report, ResultRecord
+    from reports.results.audits import AuditRecord
     from reports.views.html_data import ProcessorAnswers
 
 LIBRARY_FILES = (
@@ -73,6 +73,7 @@ def render_html(
     operators: Mapping[str, Json] = MappingProxyType({}),
     processor_answers: ProcessorAnswers = MappingProxyType({}),
     histories: Sequence[SurfaceHistory] = (),
+    *,
     audits: Sequence[AuditRecord] = (),
 ) -> str:
     """Return the report as one HTML file.

@@ -174,6 +174,7 @@ def _backend_payload(backend: BackendRun) -> Json:
 
 
 def case_payload(case: CaseRecord) -> Json:
+    """Return the data of a case."""
     return {
         "id": case.case,
         "operator": case.operator,
@@ -202,6 +203,7 @@ def _expected_payload(expected: ExpectedRecord) -> Json:
 
 
 def array_payload(array: RecordedArray) -> Json:
+    """Return the data of an array."""
     data: Json = None if array.data is None else [*array.data]
     # NaN and infinities are strings in results files. Only large integers need a conversion.
     if int in {*map(type, array.data or ())} and _has_large_integer(array.data or ()):

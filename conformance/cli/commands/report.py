@@ -76,7 +76,7 @@ def _render_html(
 ) -> str:
     """Return the HTML report. `reports` imports nothing of the suite, so facts about it are passed."""
     declared = processor_answers(report.surfaces)
-    return render_html(report, difference, drawing_properties(), declared, histories, audits)
+    return render_html(report, difference, drawing_properties(), declared, histories, audits=audits)
 
 
 def _render_parquet(report: Report) -> bytes:

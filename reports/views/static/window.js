@@ -6,7 +6,7 @@ window.Report.withData(() => {
   const CELL = 34; // size of a cell in SVG units
   const MOST = 24; // maximum number of cells drawn along an axis
   const MOST_SLICES = 4;
-  const SMALL_CELL = 14; // size of a cell in a small picture, in pixels
+  const SMALL_CELL = 9; // size of a cell in a small picture, in pixels
   const MOST_SMALL = 12; // maximum number of cells of a small picture along an axis
   const MOST_NAMED = 12; // maximum number of values in the sentence
   const SIGN = { padding: "·", beyond: "_", cropped: "×" };
@@ -152,7 +152,7 @@ window.Report.withData(() => {
     const lead = found.axes.length === 3 ? [reads[0][0] ?? 0] : [];
     const label = `The first window reads ${sentence(axes, found.axes.length === 1 ? [[0], ...reads] : reads, () => "")}.`;
     const isPartial = rows.length < vertical.size || columns.length < horizontal.size;
-    return html`<${Slice} title=${isPartial ? "corner of the input" : "the input"} label=${label} axes=${axes} reads=${[down, across]} rows=${rows} columns=${columns}
+    return html`<${Slice} title=${isPartial ? "corner of the input, first windows" : "the input, first windows"} label=${label} axes=${axes} reads=${[down, across]} rows=${rows} columns=${columns}
       lead=${lead} value=${(_, kind) => SIGN[kind] || ""} next=${next} cell=${SMALL_CELL} />`;
   }
 

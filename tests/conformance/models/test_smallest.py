@@ -38,9 +38,7 @@ def losing():
 
 def test_a_lost_nan_is_shown_by_fewer_numbers(losing):
     candidate = question(POOL, Numbers.NAN)
-    found = smallest_result(
-        losing, "fake.lossy", [candidate], result_of(losing, candidate, "fake.lossy"), seconds=60
-    )
+    found = smallest_result(losing, "fake.lossy", [candidate], result_of(losing, candidate, "fake.lossy"), seconds=60)
     assert found.is_minimal
     assert found.case.inputs["x"].make().size < POOL.shape[2] * POOL.shape[3]
     assert np.isnan(found.expected.exact.value).any()
@@ -83,7 +81,7 @@ def test_answers_that_the_reference_computes_are_shown_by_fewer_cells():
     target = Surface("fake.pad", {"pad": lambda _step: (rejects,)}, declarations=declares("rejected", convention))
     source = with_answer("fake.source", convention, repeats)
     with LocalEvaluator(backend(target), sys.executable, Ledger()) as evaluator:
-        found = smallest_convention(evaluator, target, source, question(REFLECT, Numbers.INTEGERS), convention, 60)
+        found = smallest_convention(evaluator, (target, source), question(REFLECT, Numbers.INTEGERS), convention, 60)
     assert found.case.inputs["x"].make().size < 64
     assert found.got is None
     assert found.expected.exact is not None
@@ -95,7 +93,7 @@ def test_other_answers_are_shown_by_the_case_of_the_convention():
     target = with_answer("fake.right", convention, "passed-over")
     layer = ModelLayer("pool", "global_max_pool", {}, (1, 1, 4, 4))
     with LocalEvaluator(backend(target), sys.executable, Ledger()) as evaluator:
-        found = smallest_convention(evaluator, target, None, question(layer, Numbers.NAN), convention, 60)
+        found = smallest_convention(evaluator, (target, None), question(layer, Numbers.NAN), convention, 60)
     assert found.from_catalogue
     assert found.case.id == convention
     assert np.isnan(found.expected.exact.value).any()

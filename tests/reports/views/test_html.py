@@ -12,8 +12,8 @@ import pytest
 
 from reports.results import Report, load_report
 from reports.views.html import LIBRARY_FILES, case_link, render_html, results_link
-from reports.views.template_environment import read_script, with_line_breaks
 from reports.views.html_data import compress_json, report_payload
+from reports.views.template_environment import read_script, with_line_breaks
 from tests.support import example_results as example
 
 ALL = (example.alpha(), example.beta(example.HOSTILE), example.gamma(), example.delta())
