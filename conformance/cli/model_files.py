@@ -8,7 +8,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ from conformance.adapters import registry
 from conformance.adapters.api import Backend, ModuleStyle, Surface
 from conformance.cases.arrays import json_value
 from conformance.cli.lookup import find_dialects, find_surfaces
+from conformance.cli.parameter_types import parse_input_shapes
+from conformance.models.graph_translation import translate_nodes
+from conformance.models.reading import READ_SECONDS, ModelSource, find_reader, read_model
 from conformance.translation.side_by_side import TranslationBackground
 from conformance.translation.source.layer_translation import LayerKind, SourceTranslator, TranslatedLayer
 from conformance.translation.source.model_source import MAX_SOURCE_BYTES, read_model_source
@@ -41,7 +44,7 @@ class ModelRequest:
     """A model to translate. what: a file or a module. dialect: the framework. as_module: whether to write modules.
 
     values: NAME=VALUE for names that the source does not give. inputs: LAYER=N,C,… for shapes of inputs. as_json: whether
-    to write JSON.
+    to write JSON. reader: NAME=PYTHON of the reader of a file that is not Python.
     """
 
     what: str
@@ -51,6 +54,31 @@ class ModelRequest:
     values: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     as_json: bool = False
+    reader: str | None = None
+
+
+def is_graph_file(what: str) -> bool:
+    """Whether the text names a model file that a reader reads, which is not a source text."""
+    return "(" not in what and any(what.lower().endswith(one.suffixes) for one in registry.model_readers().values())
+
+
+def graph_text(request: ModelRequest, background: TranslationBackground) -> Iterator[str]:
+    """Yield the lines of the translation of a model file that is a graph. A module is written for a plain chain."""
+    surfaces, styles = _targets(request)
+    if request.values:
+        raise ConformanceError("--set: not for a model file, which has all values")
+    framework = request.dialect.partition(".")[0].partition("-")[0]
+    reader, python = find_reader(request.what, request.reader or framework)
+    shapes = parse_input_shapes(request.inputs)
+    model = read_model(ModelSource(request.what, reader, python, shapes), READ_SECONDS)
+    translator = SourceTranslator(framework, (), surfaces, styles, registry.other_layers(), background)
+    layers = translate_nodes(model, translator)
+    if not layers:
+        raise ConformanceError(f"{request.what}: it has no nodes")
+    if request.as_module and not model.is_chain:
+        yield from comment_lines("no chain: a node reads several values or one of an earlier node, so this is the list")
+        request = replace(request, as_module=False)
+    yield from translated_lines(layers, surfaces, styles, request.what, request)
 
 
 def find_source(what: str) -> Path | None:
@@ -75,12 +103,7 @@ def _module_file(name: str) -> Path | None:
 def model_text(path: Path, request: ModelRequest, background: TranslationBackground) -> Iterator[str]:
     """Yield the lines of the translation of a model."""
     framework = request.dialect.partition(".")[0].partition("-")[0]
-    if not request.globs:
-        raise ConformanceError(f"{path.name}: a model needs --to with a framework or surface")
-    surfaces, styles = find_surfaces(request.globs), registry.module_styles()
-    without = [surface.name for _, surface in surfaces if surface.name not in styles]
-    if request.as_module and without:
-        raise ConformanceError(f"--as module: {without[0]} has no modules; those of {', '.join(styles)} can be written")
+    surfaces, styles = _targets(request)
     others = registry.other_layers()
     dialects = find_dialects(request.dialect)
     names = {name for one in others.get(framework, ()) for name in one.all_names}
@@ -94,6 +117,17 @@ def model_text(path: Path, request: ModelRequest, background: TranslationBackgro
     )
     layers = [translator.translate(layer) for layer in found]
     yield from translated_lines(layers, surfaces, styles, str(path), request)
+
+
+def _targets(request: ModelRequest) -> tuple[Sequence[tuple[Backend, Surface]], Mapping[str, ModuleStyle]]:
+    """Return the surfaces of a request, and the styles of modules."""
+    if not request.globs:
+        raise ConformanceError(f"{Path(request.what).name}: a model needs --to with a framework or surface")
+    surfaces, styles = find_surfaces(request.globs), registry.module_styles()
+    without = [surface.name for _, surface in surfaces if surface.name not in styles]
+    if request.as_module and without:
+        raise ConformanceError(f"--as module: {without[0]} has no modules; those of {', '.join(styles)} can be written")
+    return surfaces, styles
 
 
 def translated_lines(
@@ -115,7 +149,9 @@ def translated_lines(
     for _, surface in surfaces:
         texts.setdefault("\n".join(module_lines(layers, surface.name, styles[surface.name])), []).append(surface.name)
     for text, named in texts.items():
-        yield from comment_lines(f"{', '.join(named)}: the layers of {where}, {layers[0].layer.scope.place} by {layers[0].layer.scope.place}")
+        yield from comment_lines(
+            f"{', '.join(named)}: the layers of {where}, {layers[0].layer.scope.place} by {layers[0].layer.scope.place}"
+        )
         yield text
 
 
@@ -123,9 +159,7 @@ def _summary(layers: Sequence[TranslatedLayer]) -> Iterator[str]:
     """Yield the number of translated layers, and what to give for the others."""
     counts = Counter(layer.kind for layer in layers)
     of_windows = counts[LayerKind.TRANSLATED] + counts[LayerKind.UNTRANSLATED]
-    further = [
-        f"{counts[kind]} {words[counts[kind] != 1]}" for kind, words in FURTHER_LAYERS.items() if counts[kind]
-    ]
+    further = [f"{counts[kind]} {words[counts[kind] != 1]}" for kind, words in FURTHER_LAYERS.items() if counts[kind]]
     yield ""
     text = f"{counts[LayerKind.TRANSLATED]} of {of_windows} window operators translated"
     yield "; ".join(filter(None, [text, ", ".join(further)]))

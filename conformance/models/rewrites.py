@@ -20,12 +20,16 @@ from reports.results.vocabulary import How
 
 def case_of_layer(layer: ModelLayer) -> Case:
     """Return the case of a layer with all its channels. Raises ConformanceError if it is too large."""
+    return request_of_layer(layer).case()
+
+
+def request_of_layer(layer: ModelLayer) -> CaseRequest:
+    """Return the request for the case of a layer."""
     kernel = layer.kernel or None
     shape = (1, *layer.shape[1:])
-    request = CaseRequest(
+    return CaseRequest(
         layer.operator, dict(layer.parameters), shape=shape, dtype=layer.dtype, kernel=kernel, bias=layer.bias
     )
-    return request.case()
 
 
 def rewrite_reason(questions: LayerQuestions, surface: Surface) -> str:

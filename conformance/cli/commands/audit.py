@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from conformance.catalogue import describe
 from conformance.cli.console import line_width
 from conformance.cli.lookup import find_framework_surface, find_surface
 from conformance.cli.options import timeout_option
+from conformance.cli.parameter_types import parse_input_shapes
 from conformance.execution.job import Limits
 from conformance.execution.targets import RunTarget
 from conformance.exploration.evaluation import LocalEvaluator
@@ -36,9 +36,6 @@ DEFAULT_SHRINK_SECONDS = 30.0
 MAX_SHRINK_SECONDS = 86_400.0
 DIFFERENCE_EXIT_STATUS = 1
 DEFAULT_TIMEOUT_SECONDS = 60.0
-MAX_AXES = 8
-MAX_INPUT_EXTENT = 10_000_000
-SHAPE_PATTERN = re.compile(r"[0-9]{1,8}(x[0-9]{1,8})*")
 
 
 @dataclass(frozen=True)
@@ -60,20 +57,6 @@ def parse_target(text: str) -> AuditTarget:
     surface = find_framework_surface(name) if name not in describe.surfaces_by_name() else find_surface(name)[1]
     backend = describe.surfaces_by_name()[surface.name][0]
     return AuditTarget(surface, RunTarget(backend.name, python or sys.executable))
-
-
-def _parse_inputs(texts: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
-    """Parse NAME=1x3x224x224 or 1x3x224x224."""
-    found: dict[str, tuple[int, ...]] = {}
-    for text in texts:
-        name, _, shape = text.rpartition("=")
-        extents = tuple(map(int, shape.split("x"))) if SHAPE_PATTERN.fullmatch(shape) else ()
-        if not 1 <= len(extents) <= MAX_AXES or not all(1 <= extent <= MAX_INPUT_EXTENT for extent in extents):
-            raise ConformanceError(f"--input {text[:60]}: is not [NAME=]SHAPE with a shape such as 1x3x224x224")
-        if name in found:
-            raise ConformanceError(f"--input {name}: given twice")
-        found[name] = extents
-    return found
 
 
 @click.command("audit")
@@ -146,7 +129,7 @@ def audit_command(
     if fix and output_format not in TEXT_FORMATS:
         raise ConformanceError(f"--fix: not with --format {output_format}")
     chosen = _distinct([parse_target(text) for text in targets])
-    shapes = _parse_inputs(inputs)
+    shapes = parse_input_shapes(inputs)
     found_reader, python = find_reader(model, reader)
     read = read_model(ModelSource(model, found_reader, python, shapes), READ_SECONDS)
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -21,7 +21,7 @@ from conformance.catalogue import loading
 from conformance.cli.console import line_width
 from conformance.cli.lookup import dialect_frameworks, find_case, find_dialects, find_surfaces
 from conformance.cli.markdown_pages import translation_page
-from conformance.cli.model_files import ModelRequest, find_source, model_text
+from conformance.cli.model_files import ModelRequest, find_source, graph_text, is_graph_file, model_text
 from conformance.cli.options import CASES_OPTION
 from conformance.cli.parameter_types import ShapeType, parameter_help, parameter_type
 from conformance.judging import ledger
@@ -118,7 +118,13 @@ class TranslationRequest:
     "inputs",
     multiple=True,
     metavar="LAYER=N,C,…",
-    help="For a model: the shape of the input of a layer. Repeatable.",
+    help="For a model: the shape of the input of a layer; for a model file that is a graph, [NAME=]N,C,… of the input of "
+    "the model. Repeatable.",
+)
+@click.option(
+    "--reader",
+    metavar="NAME[=PYTHON]",
+    help="For a model file that is a graph: the framework that reads it, with the interpreter that has it.",
 )
 @click.option(
     "--format",
@@ -147,6 +153,7 @@ def translate_command(
     style: str,
     values: tuple[str, ...],
     inputs: tuple[str, ...],
+    reader: str | None,
     **options: Any,
 ) -> None:
     """Print equivalent programs for every surface. No framework needs to be installed.
@@ -160,13 +167,20 @@ def translate_command(
     """
     given = {key: value for key, value in options.items() if value is not None}
     source = find_source(what) if dialect is not None else None
-    if dialect is not None and source is not None:
-        _check_model_options(source, given, output_format, style)
-        model = ModelRequest(what, dialect, globs, style == "module", values, inputs, output_format == "json")
+    is_graph = dialect is not None and is_graph_file(what)
+    if dialect is not None and (source is not None or is_graph):
+        _check_model_options(source or Path(what), given, output_format, style)
+        model = ModelRequest(what, dialect, globs, style == "module", values, inputs, output_format == "json", reader)
         background = TranslationBackground((), ledger.load_ledger(), _load_summary(summary))
-        click.echo("\n".join(model_text(source, model, background)).lstrip("\n"))
+        lines = model_text(source, model, background) if source is not None else graph_text(model, background)
+        click.echo("\n".join(lines).lstrip("\n"))
         return
-    for option, value in (("--as module", style == "module"), ("--set", values), ("--input", inputs)):
+    for option, value in (
+        ("--as module", style == "module"),
+        ("--set", values),
+        ("--input", inputs),
+        ("--reader", reader),
+    ):
         if value:
             raise ConformanceError(f"{option}: only for a model, a file that ends with .py or a module, with --from")
     if dialect is not None and MODULE_PATH.fullmatch(what):

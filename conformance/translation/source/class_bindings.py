@@ -140,5 +140,9 @@ def _items_of(value: ast.expr, context: _Context) -> Iterator[ast.expr]:
         return
     index = value.slice.value
     for one in context.values.get(dotted_name(value.value) or "", ()):
-        if isinstance(one, (ast.List, ast.Tuple)) and isinstance(index, int) and -len(one.elts) <= index < len(one.elts):
+        if (
+            isinstance(one, (ast.List, ast.Tuple))
+            and isinstance(index, int)
+            and -len(one.elts) <= index < len(one.elts)
+        ):
             yield one.elts[index]

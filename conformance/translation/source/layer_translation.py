@@ -40,7 +40,7 @@ from reports.results.vocabulary import Word
 FIRST_NUMBERS, SECOND_NUMBERS = (37, 41, 43, 47, 53, 59, 61), (67, 71, 73, 79, 83, 89, 97)
 """Numbers for symbols. Primes, which are no products of literal sizes, and larger than usual windows."""
 NUMBERS = (FIRST_NUMBERS, SECOND_NUMBERS)
-SMALL_NUMBERS = (5, 7, 11, 13, 17, 19, 23, 29)
+SMALL_NUMBERS: tuple[int, ...] = (5, 7, 11, 13, 17, 19, 23, 29)
 """Numbers in place of numbers of channels, for layers that are too large to become a case."""
 MANY_CHANNELS = 16
 """The smallest number of channels that is replaced."""
@@ -135,6 +135,29 @@ class SourceTranslator:
             message = str(error).partition(": ")[2] if str(error).startswith("'") else str(error)
             asks = NEEDS_SHAPE in message
             return TranslatedLayer(layer, message, needs_shape=asks, kind=LayerKind.UNTRANSLATED)
+
+    def translate_request(
+        self, layer: FoundLayer, request: CaseRequest, notes: tuple[str, ...] = ()
+    ) -> TranslatedLayer:
+        """Return a layer whose case is known. Raises ConformanceError for a request without a case."""
+        parsed, case = ParsedLayer(request), request.case()
+        targets = [self._target(*one, case, parsed) for one in self.surfaces]
+        return replace(self._translated(layer, (parsed, case), targets), notes=notes)
+
+    def translate_reduced(
+        self, layer: FoundLayer, requests: Sequence[CaseRequest], numbers: Sequence[Mapping[str, int]]
+    ) -> TranslatedLayer | None:
+        """Return a layer that is too large for a case, translated with two smaller requests.
+
+        numbers: for each request, the number that stands for a number of the layer, by the text of the latter. None if
+        the texts differ in more than these numbers.
+        """
+        parsed = [(ParsedLayer(request), request.case()) for request in requests]
+        pair = (parsed[0], parsed[1])
+        targets = [self._symbolic_target(*one, pair, numbers) for one in self.surfaces]
+        if not all(targets):
+            return None
+        return self._translated(layer, parsed[0], [one for one in targets if one], (), numbers[0])
 
     def _other_text(self, layer: FoundLayer) -> str:
         """Return that the layer is not a window operator, with what to check on the targets."""
@@ -282,10 +305,10 @@ class SourceTranslator:
     ) -> TranslatedLayer:
         case = parsed[1]
         kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
-        calls = [f"{case.operator}, {call_text(case.operator, case.parameters, kernel)}"]
+        calls = [_meaning(case.operator, case.parameters, kernel)]
         for following in case.then:
             kernel = following.inputs["kernel"].shape if "kernel" in following.inputs else ()
-            calls.append(f"{following.operator}, {call_text(following.operator, following.parameters, kernel)}")
+            calls.append(_meaning(following.operator, following.parameters, kernel))
         meaning = "; then ".join(calls)
         notes = [f"{one.text} is {one.default!r} by default" for one in symbols if one.has_default]
         # The weights of a layer that pads first are placeholders in the program, and are not part of the text.
@@ -329,6 +352,10 @@ class SourceTranslator:
     def _deviations(self, case: Case, surface: Surface) -> Iterator[str]:
         for entry in entries_for_case(self.background, case, surface.name):
             yield f"known deviation {entry.id}: {' '.join(entry.reason.split())}"
+
+
+def _meaning(operator: str, parameters: Mapping[str, Any], kernel: Sequence[int]) -> str:
+    return ", ".join(filter(None, [operator, call_text(operator, parameters, kernel)]))
 
 
 def _program_of(request: CaseRequest, case: Case, surface: Surface) -> Program | Unsupported:

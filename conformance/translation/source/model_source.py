@@ -46,7 +46,8 @@ class Scope:
     """The class or function that contains layers.
 
     kind: "class", "function", "module" or "graph". parameters: those of the constructor or function. forward: the lines of the
-    methods that a class has besides the constructor.
+    methods that a class has besides the constructor. calls: the names of the layers of a graph in the order in which each
+    reads the result of the one before it; `()` for other graphs.
     """
 
     kind: str
@@ -54,6 +55,7 @@ class Scope:
     line: int
     parameters: Mapping[str, Symbol] = field(default_factory=dict)
     forward: Sequence[str] = ()
+    calls: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
@@ -243,7 +245,9 @@ class _Reader:
         """Return the name of a class that an expression names: one of layers, or one of this text."""
         name = dotted_name(node) or ""
         found = name if name in self.classes else self.resolve(node)
-        return found if found in self.classes or (found or "").rpartition(".")[2] in self.known | {*self.others} else None
+        return (
+            found if found in self.classes or (found or "").rpartition(".")[2] in self.known | {*self.others} else None
+        )
 
     def is_container(self, node: ast.expr) -> bool:
         """Whether an expression names a sequence of layers."""

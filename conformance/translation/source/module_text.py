@@ -16,8 +16,10 @@ from typing import Any
 from conformance.adapters.api import INDENT, LayerStep, ModuleStyle
 from conformance.translation.source.constants import Symbol
 from conformance.translation.source.layer_translation import TargetLayer, TranslatedLayer
-from conformance.translation.source.model_source import Scope
+from conformance.translation.source.model_source import GRAPH, Scope
 
+CLASS_KINDS = frozenset({"class", GRAPH})
+"""Kinds of scopes that are written as classes."""
 JSON_FORMAT = 1
 """Version of the JSON output."""
 COMMENT_WIDTH = 110
@@ -31,7 +33,7 @@ def module_lines(layers: Sequence[TranslatedLayer], surface: str, style: ModuleS
         yield ""
         yield ""
         own = [(one, next((target for target in one.targets if target.surface == surface), None)) for one in members]
-        yield from _class_lines(scope, own, style) if scope.kind == "class" else _function_lines(scope, own, style)
+        yield from _class_lines(scope, own, style) if scope.kind in CLASS_KINDS else _function_lines(scope, own, style)
 
 
 Member = tuple[TranslatedLayer, TargetLayer | None]
@@ -54,12 +56,28 @@ def _class_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle) ->
             yield ""
             yield f"{INDENT}def {_identifier(layer.layer.name)}(self, x):"
             yield from _method_lines(layer, target.steps, rename)
+    if scope.calls:
+        yield from _chain_lines(members, style)
+        return
     yield ""
     yield f"{INDENT}def {style.call_method}(self, x):"
     yield f"{INDENT * 2}# Write the calls of the source here:"
     for method in scope.forward:
         yield from (f"{INDENT * 2}#{line[3:] if line.startswith(INDENT) else line}" for line in method.splitlines())
     yield f"{INDENT * 2}raise NotImplementedError"
+
+
+def _chain_lines(members: Sequence[Member], style: ModuleStyle) -> Iterator[str]:
+    """Yield a method for each node without a translation, and the method that calls all nodes in order."""
+    for layer, target in members:
+        if not target or not target.steps:
+            yield ""
+            yield f"{INDENT}def {_identifier(layer.layer.name)}(self, x):"
+            yield f"{INDENT * 2}raise NotImplementedError({layer.layer.text!r})"
+    yield ""
+    yield f"{INDENT}def {style.call_method}(self, x):"
+    yield from (f"{INDENT * 2}x = self.{_identifier(layer.layer.name)}(x)" for layer, _ in members)
+    yield f"{INDENT * 2}return x"
 
 
 def _function_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle) -> Iterator[str]:
@@ -173,7 +191,9 @@ class _Names:
 
 
 def _identifier(name: str) -> str:
-    return re.sub(r"\W", "_", name)
+    """Return a name of Python. Nodes of a graph have names such as `/features/0/Conv`."""
+    found = re.sub(r"\W", "_", re.sub(r"^\W+", "", name))
+    return found if found.isidentifier() else f"layer_{found}"
 
 
 def _field(name: str, symbol: Symbol) -> str:
@@ -229,7 +249,8 @@ def _layer_record(layer: TranslatedLayer) -> dict[str, Any]:
 def list_lines(layers: Iterable[TranslatedLayer], where: str) -> Iterator[str]:
     """Yield the lines of the list: each layer with its meaning and its text on every surface."""
     for scope, members in groupby(layers, key=lambda one: one.layer.scope):
-        title = f"{scope.kind} {scope.name}, line {scope.line}" if scope.name else scope.kind
+        where_in = f"{scope.line} nodes" if scope.kind == GRAPH else f"line {scope.line}"
+        title = f"{scope.kind} {scope.name}, {where_in}" if scope.name else scope.kind
         yield from ("", f"{where}: {title}")
         for layer in members:
             found = layer.layer

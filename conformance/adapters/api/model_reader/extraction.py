@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 MAX_LAYERS = 20000
+MAX_NODES = 200000
 MAX_WEIGHTS = 4096
 """Maximum number of elements of a kernel that are written. Of a larger kernel, the first channels are written."""
 MAX_NAME_LENGTH = 200
@@ -39,6 +40,7 @@ class Model:
         self.limits = limits
         self.layers: list[dict[str, Any]] = []
         self.others: dict[str, int] = {}
+        self.nodes: list[dict[str, Any]] = []
 
     def add(self, name: str, operator: str, parameters: dict[str, Any], **fields: Any) -> None:
         """Add a layer with an operator of the suite.
@@ -55,6 +57,15 @@ class Model:
     def add_other(self, kind: str) -> None:
         """Count a layer that has no window."""
         self.others[kind] = self.others.get(kind, 0) + 1
+
+    def add_node(self, name: str, kind: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        """Add a node of the graph in its order, whether or not it has a window. A reader of another format need not.
+
+        name: as of its layer. inputs: the values that it reads, without constants.
+        """
+        if len(self.nodes) < MAX_NODES:
+            node = {"name": name, "kind": kind, "inputs": list(inputs), "outputs": list(outputs)}
+            self.nodes.append({**node, "name": name[:MAX_NAME_LENGTH], "kind": kind[:MAX_NAME_LENGTH]})
 
     def _append(self, layer: dict[str, Any]) -> None:
         if len(self.layers) >= MAX_LAYERS:
@@ -91,7 +102,7 @@ def main(script: str, request_path: str, result_path: str) -> None:
     model = Model({name: tuple(shape) for name, shape in request["inputs"].items()}, request["limits"])
     try:
         runpy.run_path(script)["read_model"](request["source"], model)
-        result = {"layers": model.layers, "others": model.others}
+        result = {"layers": model.layers, "others": model.others, "nodes": model.nodes}
     except ModelError as error:
         result = {"error": str(error)}
     except MemoryError:
