@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,22 +34,22 @@ def translate_nodes(model: Model, translator: SourceTranslator) -> list[Translat
     for layer in model.layers:
         waiting.setdefault(layer.name, []).append(layer)
     nodes = model.nodes or tuple(ModelNode(one.name, one.source or one.operator) for one in model.layers)
-    names = tuple(node.name for node in nodes) if model.is_chain else ()
+    names = tuple(node.name for node in nodes if node.inputs) if model.is_chain else ()
     scope = Scope(GRAPH, _class_name(model.source), len(nodes), calls=names)
-    return [
-        one for number, node in enumerate(nodes, 1) for one in _translated(node, number, scope, waiting, translator)
+    numbered = [
+        FoundLayer(scope, node.name, number, node.kind, (), {}, _text(node)) for number, node in enumerate(nodes, 1)
     ]
+    return [_translated(found, waiting, translator) for found in numbered]
 
 
 def _translated(
-    node: ModelNode, number: int, scope: Scope, waiting: dict[str, list[ModelLayer]], translator: SourceTranslator
-) -> Iterator[TranslatedLayer]:
-    found = FoundLayer(scope, node.name, number, node.kind, (), {}, _node_text(node), is_stored=True)
-    layers = [waiting[name].pop(0) for name in (node.name + INDICES, node.name) if waiting.get(name)]
+    found: FoundLayer, waiting: Mapping[str, list[ModelLayer]], translator: SourceTranslator
+) -> TranslatedLayer:
+    # A node whose second result is read has two layers, of which the first has both results.
+    layers = [waiting[name].pop(0) for name in (found.name + INDICES, found.name) if waiting.get(name)]
     if not layers:
-        yield TranslatedLayer(found, "not a window operator", kind=LayerKind.OTHER)
-    for layer in layers[:1]:
-        yield _translated_layer(found, layer, translator)
+        return TranslatedLayer(found, "not a window operator", kind=LayerKind.OTHER)
+    return _translated_layer(found, layers[0], translator)
 
 
 def _translated_layer(found: FoundLayer, layer: ModelLayer, translator: SourceTranslator) -> TranslatedLayer:
@@ -94,7 +94,7 @@ def _fewer(number: int, replacement: int) -> int:
     return replacement if number >= MANY_CHANNELS else number
 
 
-def _node_text(node: ModelNode) -> str:
+def _text(node: ModelNode) -> str:
     read = [*node.inputs[:MAX_VALUES], *["…"] * (len(node.inputs) > MAX_VALUES)]
     return f"{node.kind}({', '.join(read)})"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -185,7 +186,7 @@ class Model:
     def is_chain(self) -> bool:
         """Whether every node reads the result of the node before it and nothing else but constants."""
         nodes = [node for node in self.nodes if node.inputs]
-        pairs = zip(nodes, nodes[1:], strict=False)
+        pairs = itertools.pairwise(nodes)
         return bool(nodes) and all(len(one.outputs) == 1 and other.inputs == one.outputs for one, other in pairs)
 
     def distinct_layers(self) -> Mapping[tuple[Any, ...], Sequence[ModelLayer]]:

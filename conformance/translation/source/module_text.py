@@ -69,6 +69,7 @@ def _class_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle) ->
 
 def _chain_lines(members: Sequence[Member], style: ModuleStyle) -> Iterator[str]:
     """Yield a method for each node without a translation, and the method that calls all nodes in order."""
+    members = [(layer, target) for layer, target in members if layer.layer.name in layer.layer.scope.calls]
     for layer, target in members:
         if not target or not target.steps:
             yield ""
