@@ -43,8 +43,8 @@ MAX_VALUE_LENGTH = 200
 class ModelRequest:
     """A model to translate. what: a file or a module. dialect: the framework. as_module: whether to write modules.
 
-    values: NAME=VALUE for names that the source does not give. inputs: LAYER=N,C,… for shapes of inputs. as_json: whether
-    to write JSON. reader: NAME=PYTHON of the reader of a file that is not Python.
+    values: NAME=VALUE for names that the source does not give. inputs: LAYER=N,C,… for shapes of inputs. as_json:
+    whether to write JSON. reader: NAME=PYTHON of the reader of a file that is not Python.
     """
 
     what: str
@@ -148,10 +148,9 @@ def translated_lines(
     texts: dict[str, list[str]] = {}
     for _, surface in surfaces:
         texts.setdefault("\n".join(module_lines(layers, surface.name, styles[surface.name])), []).append(surface.name)
+    place = layers[0].layer.scope.place
     for text, named in texts.items():
-        yield from comment_lines(
-            f"{', '.join(named)}: the layers of {where}, {layers[0].layer.scope.place} by {layers[0].layer.scope.place}"
-        )
+        yield from comment_lines(f"{', '.join(named)}: the layers of {where}, {place} by {place}")
         yield text
 
 

@@ -38,8 +38,8 @@ class SmallestRecord(JsonStruct, frozen=True, kw_only=True):
 
     case: its parameters, inputs and expected result. text: operator and parameters in words. got: what the target
     returned; None if it returned nothing. message: that of the target. program: what was run. case_text: the case in
-    the format of a catalogue. is_minimal: whether the search ended before its time limit. from_catalogue: whether this is
-    the case of a convention in the catalogue, and `got` the answer that the target declares.
+    the format of a catalogue. is_minimal: whether the search ended before its time limit. from_catalogue: whether this
+    is the case of a convention in the catalogue, and `got` the answer that the target declares.
     """
 
     case: CaseRecord

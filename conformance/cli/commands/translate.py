@@ -118,8 +118,8 @@ class TranslationRequest:
     "inputs",
     multiple=True,
     metavar="LAYER=N,C,…",
-    help="For a model: the shape of the input of a layer; for a model file that is a graph, [NAME=]N,C,… of the input of "
-    "the model. Repeatable.",
+    help="For a model: the shape of the input of a layer; for a model file that is a graph, [NAME=]N,C,… of the input "
+    "of the model. Repeatable.",
 )
 @click.option(
     "--reader",

@@ -1,4 +1,4 @@
-"""Variables of a source text that stand for one class of layers: `norm_layer = nn.BatchNorm2d`, then `norm_layer(8)`."""
+"""Variables of a source text that stand for one class of layers: `norm = nn.BatchNorm2d`, then `norm(8)`."""
 
 from __future__ import annotations
 
@@ -104,34 +104,36 @@ class _Context:
 
 def _bindings_of(value: ast.expr, context: _Context, target: str) -> Iterator[ClassBinding | None]:
     """Yield the class of a value, or of each alternative; None for another value. `None` and itself yield nothing."""
-    if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.Or):
-        for one in value.values:
-            yield from _bindings_of(one, context, target)
-        return
-    if isinstance(value, ast.IfExp):
-        for one in (value.body, value.orelse):
-            yield from _bindings_of(one, context, target)
-        return
     if isinstance(value, ast.Constant) and value.value is None:
         return
+    alternatives = [*_alternatives(value, context)]
     name = dotted_name(value)
-    if name == target:
-        return
-    if name is not None:
-        called = context.resolve(value)
-        yield context.known.get(name) or (ClassBinding(called, source_of(value)) if called else None)
-        return
-    is_partial = isinstance(value, ast.Call) and (dotted_name(value.func) or "").rpartition(".")[2] == PARTIAL
-    if is_partial and isinstance(value, ast.Call) and len(value.args) == 1:
-        for one in _bindings_of(value.args[0], context, target):
-            yield one and ClassBinding(one.called, source_of(value), (*one.keywords, *value.keywords), one.is_default)
-        return
-    items = [*_items_of(value, context)]
-    if items:
-        for item in items:
-            yield from _bindings_of(item, context, target)
-        return
-    yield None
+    if alternatives:
+        for one in alternatives:
+            yield from _bindings_of(one, context, target)
+    elif name is not None:
+        if name != target:
+            called = context.resolve(value)
+            yield context.known.get(name) or (ClassBinding(called, source_of(value)) if called else None)
+    elif isinstance(value, ast.Call) and len(value.args) == 1 and _is_partial(value):
+        for found in _bindings_of(value.args[0], context, target):
+            keywords = (*found.keywords, *value.keywords) if found else ()
+            yield found and ClassBinding(found.called, source_of(value), keywords, found.is_default)
+    else:
+        yield None
+
+
+def _is_partial(value: ast.Call) -> bool:
+    return (dotted_name(value.func) or "").rpartition(".")[2] == PARTIAL
+
+
+def _alternatives(value: ast.expr, context: _Context) -> Sequence[ast.expr]:
+    """Return the expressions of which a value is one; none for other values."""
+    if isinstance(value, ast.BoolOp) and isinstance(value.op, ast.Or):
+        return value.values
+    if isinstance(value, ast.IfExp):
+        return value.body, value.orelse
+    return [*_items_of(value, context)]
 
 
 def _items_of(value: ast.expr, context: _Context) -> Iterator[ast.expr]:
@@ -140,9 +142,6 @@ def _items_of(value: ast.expr, context: _Context) -> Iterator[ast.expr]:
         return
     index = value.slice.value
     for one in context.values.get(dotted_name(value.value) or "", ()):
-        if (
-            isinstance(one, (ast.List, ast.Tuple))
-            and isinstance(index, int)
-            and -len(one.elts) <= index < len(one.elts)
-        ):
-            yield one.elts[index]
+        items = one.elts if isinstance(one, (ast.List, ast.Tuple)) else []
+        if isinstance(index, int) and -len(items) <= index < len(items):
+            yield items[index]

@@ -45,8 +45,8 @@ NOT_LAYERS = frozenset({"Module", "Model", "Parameter", "Param", "Input", "Input
 class Scope:
     """The class or function that contains layers.
 
-    kind: "class", "function", "module" or "graph". parameters: those of the constructor or function. forward: the lines of the
-    methods that a class has besides the constructor. calls: the names of the layers of a graph in the order in which each
+    kind: "class", "function", "module" or "graph". parameters: those of the constructor or function. forward: the lines
+    of the methods that a class has besides the constructor. calls: the names of the layers of a graph in which each
     reads the result of the one before it; `()` for other graphs.
     """
 

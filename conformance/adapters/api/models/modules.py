@@ -71,11 +71,7 @@ def layer_steps(
     created: dict[str, ast.Call] = {}
     steps: list[LayerStep] = []
     for node in function.body[inputs:-1]:
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and node.targets[0].id in placeholders
-        ):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in placeholders:
             continue
         step = _step(node, created, style)
         if step is None:
