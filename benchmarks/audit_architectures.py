@@ -16,9 +16,10 @@ from typing import Any
 
 from conformance.adapters import registry
 from conformance.cli.commands.audit import AuditTarget, parse_target, run_audit
-from conformance.models.audit import LayerVerdict
 from conformance.models.reading import ModelSource, read_model
-from conformance.models.report import remarks_of
+from conformance.models.records import audit_record
+from reports.analysis.audits import remarks_of
+from reports.results.audits import LayerVerdict
 
 ROOT = Path(__file__).parents[1]
 NETWORKS_MODULE = "benchmarks.architectures"
@@ -65,7 +66,7 @@ def audit_network(function: str, shape: str, python: str, targets: Sequence[Audi
         count = sum(one.verdicts[target].verdict is worst for one in audit.layers)
         record["cells"][target] = [worst.value, count, audit.seconds[target], audit.versions[target]]
         record["remarks"][target] = [
-            [one.verdict.value, one.text, one.names] for one in remarks_of(audit) if one.target == target
+            [one.verdict.value, one.text, one.names] for one in remarks_of(audit_record(audit)) if one.target == target
         ]
     return record
 

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
 from conformance import ConformanceError
 from conformance.adapters import registry
+from conformance.adapters.api import Backend, ModuleStyle, Surface
+from conformance.cases.arrays import json_value
 from conformance.cli.lookup import find_dialects, find_surfaces
+from conformance.cli.parameter_types import parse_input_shapes
+from conformance.models.graph_translation import translate_nodes
+from conformance.models.reading import READ_SECONDS, ModelSource, find_reader, read_model
 from conformance.translation.side_by_side import TranslationBackground
-from conformance.translation.source.layer_translation import SourceTranslator, TranslatedLayer
+from conformance.translation.source.layer_translation import LayerKind, SourceTranslator, TranslatedLayer
 from conformance.translation.source.model_source import MAX_SOURCE_BYTES, read_model_source
-from conformance.translation.source.module_text import comment_lines, list_lines, module_lines
+from conformance.translation.source.module_text import comment_lines, layers_record, list_lines, module_lines
 
 SOURCE_SUFFIX = ".py"
+FURTHER_LAYERS: Mapping[LayerKind, tuple[str, str]] = {
+    LayerKind.OTHER: ("other layer", "other layers"),
+    LayerKind.LOCAL: ("layer of a class of this source", "layers of classes of this source"),
+}
+"""The words for one and for several layers that are not translated."""
 MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 MAX_LISTED_NAMES = 6
 """Number of names that an error lists."""
@@ -31,7 +43,8 @@ MAX_VALUE_LENGTH = 200
 class ModelRequest:
     """A model to translate. what: a file or a module. dialect: the framework. as_module: whether to write modules.
 
-    values: NAME=VALUE for names that the source does not give. inputs: LAYER=N,C,… for shapes of inputs.
+    values: NAME=VALUE for names that the source does not give. inputs: LAYER=N,C,… for shapes of inputs. as_json:
+    whether to write JSON. reader: NAME=PYTHON of the reader of a file that is not Python.
     """
 
     what: str
@@ -40,6 +53,32 @@ class ModelRequest:
     as_module: bool = False
     values: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
+    as_json: bool = False
+    reader: str | None = None
+
+
+def is_graph_file(what: str) -> bool:
+    """Whether the text names a model file that a reader reads, which is not a source text."""
+    return "(" not in what and any(what.lower().endswith(one.suffixes) for one in registry.model_readers().values())
+
+
+def graph_text(request: ModelRequest, background: TranslationBackground) -> Iterator[str]:
+    """Yield the lines of the translation of a model file that is a graph. A module is written for a plain chain."""
+    surfaces, styles = _targets(request)
+    if request.values:
+        raise ConformanceError("--set: not for a model file, which has all values")
+    framework = request.dialect.partition(".")[0].partition("-")[0]
+    reader, python = find_reader(request.what, request.reader or framework)
+    shapes = parse_input_shapes(request.inputs)
+    model = read_model(ModelSource(request.what, reader, python, shapes), READ_SECONDS)
+    translator = SourceTranslator(framework, (), surfaces, styles, registry.other_layers(), background)
+    layers = translate_nodes(model, translator)
+    if not layers:
+        raise ConformanceError(f"{request.what}: it has no nodes")
+    if request.as_module and not model.is_chain:
+        yield from comment_lines("no chain: a node reads several values or one of an earlier node, so this is the list")
+        request = replace(request, as_module=False)
+    yield from translated_lines(layers, surfaces, styles, request.what, request)
 
 
 def find_source(what: str) -> Path | None:
@@ -64,12 +103,7 @@ def _module_file(name: str) -> Path | None:
 def model_text(path: Path, request: ModelRequest, background: TranslationBackground) -> Iterator[str]:
     """Yield the lines of the translation of a model."""
     framework = request.dialect.partition(".")[0].partition("-")[0]
-    if not request.globs:
-        raise ConformanceError(f"{path.name}: a model needs --to with a framework or surface")
-    surfaces, styles = find_surfaces(request.globs), registry.module_styles()
-    without = [surface.name for _, surface in surfaces if surface.name not in styles]
-    if request.as_module and without:
-        raise ConformanceError(f"--as module: {without[0]} has no modules; those of {', '.join(styles)} can be written")
+    surfaces, styles = _targets(request)
     others = registry.other_layers()
     dialects = find_dialects(request.dialect)
     names = {name for one in others.get(framework, ()) for name in one.all_names}
@@ -82,23 +116,52 @@ def model_text(path: Path, request: ModelRequest, background: TranslationBackgro
         framework, dialects, surfaces, styles, others, background, shapes, registry.separate_arguments()
     )
     layers = [translator.translate(layer) for layer in found]
+    yield from translated_lines(layers, surfaces, styles, str(path), request)
+
+
+def _targets(request: ModelRequest) -> tuple[Sequence[tuple[Backend, Surface]], Mapping[str, ModuleStyle]]:
+    """Return the surfaces of a request, and the styles of modules."""
+    if not request.globs:
+        raise ConformanceError(f"{Path(request.what).name}: a model needs --to with a framework or surface")
+    surfaces, styles = find_surfaces(request.globs), registry.module_styles()
+    without = [surface.name for _, surface in surfaces if surface.name not in styles]
+    if request.as_module and without:
+        raise ConformanceError(f"--as module: {without[0]} has no modules; those of {', '.join(styles)} can be written")
+    return surfaces, styles
+
+
+def translated_lines(
+    layers: Sequence[TranslatedLayer],
+    surfaces: Sequence[tuple[Backend, Surface]],
+    styles: Mapping[str, ModuleStyle],
+    where: str,
+    request: ModelRequest,
+) -> Iterator[str]:
+    """Yield the lines of translated layers in the style and format of a request."""
+    if request.as_json:
+        yield json.dumps(json_value(layers_record(layers, where)), ensure_ascii=False, indent=1)
+        return
     if not request.as_module:
-        yield from list_lines(layers, str(path))
+        yield from list_lines(layers, where)
         yield from _summary(layers)
         return
     texts: dict[str, list[str]] = {}
     for _, surface in surfaces:
         texts.setdefault("\n".join(module_lines(layers, surface.name, styles[surface.name])), []).append(surface.name)
+    place = layers[0].layer.scope.place
     for text, named in texts.items():
-        yield from comment_lines(f"{', '.join(named)}: the layers of {path}, line by line")
+        yield from comment_lines(f"{', '.join(named)}: the layers of {where}, {place} by {place}")
         yield text
 
 
 def _summary(layers: Sequence[TranslatedLayer]) -> Iterator[str]:
     """Yield the number of translated layers, and what to give for the others."""
-    translated = [layer for layer in layers if not layer.problem]
+    counts = Counter(layer.kind for layer in layers)
+    of_windows = counts[LayerKind.TRANSLATED] + counts[LayerKind.UNTRANSLATED]
+    further = [f"{counts[kind]} {words[counts[kind] != 1]}" for kind, words in FURTHER_LAYERS.items() if counts[kind]]
     yield ""
-    yield f"{len(translated)} of {len(layers)} layers translated"
+    text = f"{counts[LayerKind.TRANSLATED]} of {of_windows} window operators translated"
+    yield "; ".join(filter(None, [text, ", ".join(further)]))
     asked = [
         one.layer.full_name for one in layers if one.needs_shape or any(target.needs_shape for target in one.targets)
     ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from conformance import ConformanceError
 from conformance.cases.operators import OPERATORS, PaddingWord, Parameter, ParameterKind
 from conformance.execution.selection import parse_shard
 from conformance.system.suggestions import suggestion
@@ -53,6 +55,25 @@ class SizesType(Kind):
         if len(numbers) > MAX_NUMBERS:
             self.fail(f"{len(numbers)} numbers given, the limit is {MAX_NUMBERS}", param, ctx)
         return numbers[0] if len(numbers) == 1 else numbers
+
+
+SHAPE_PATTERN = re.compile(r"[0-9]{1,8}([x,][0-9]{1,8})*")
+MAX_INPUT_AXES = 8
+MAX_INPUT_EXTENT = 10_000_000
+
+
+def parse_input_shapes(texts: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
+    """Parse shapes of the inputs of a model, NAME=1x3x224x224 or 1,3,224,224. The name of a single input is ""."""
+    found: dict[str, tuple[int, ...]] = {}
+    for text in texts:
+        name, _, shape = text.rpartition("=")
+        extents = tuple(map(int, re.split("[x,]", shape))) if SHAPE_PATTERN.fullmatch(shape) else ()
+        if not 1 <= len(extents) <= MAX_INPUT_AXES or not all(1 <= extent <= MAX_INPUT_EXTENT for extent in extents):
+            raise ConformanceError(f"--input {text[:60]}: is not [NAME=]SHAPE with a shape such as 1x3x224x224")
+        if name in found:
+            raise ConformanceError(f"--input {name}: given twice")
+        found[name] = extents
+    return found
 
 
 class ShapeType(SizesType):

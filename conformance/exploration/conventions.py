@@ -123,7 +123,7 @@ def _reading(convention_id: str, answer: str) -> Mapping[str, Any] | Rejected | 
 
     A rejection is checked if only one thing can cause it, which no other limit of a surface explains.
     """
-    (case,) = [one for one in _convention_cases() if one.id == convention_id]
+    case = convention_case(convention_id)
     assert isinstance(case.expect, Answers)  # noqa: S101 - the case of a convention
     named = case.expect.named.get(answer)
     if isinstance(named, Rejected):
@@ -179,6 +179,12 @@ def _conventions_about(operator: str, violation: str) -> Mapping[Case, str]:
 def _convention_cases() -> tuple[Case, ...]:
     """Return the cases of the catalogue that observe a convention."""
     return tuple(case for case in loading.load_catalogue().cases if case.convention_id is not None)
+
+
+def convention_case(convention_id: str) -> Case:
+    """Return the case of a convention."""
+    (case,) = [one for one in _convention_cases() if one.id == convention_id]
+    return case
 
 
 @cache

@@ -25,6 +25,7 @@ from conformance.exploration.relations import InputArrays
 from conformance.exploration.symptoms import REFERENCE, OracleName, Symptom
 from conformance.judging.ledger import Ledger
 from conformance.judging.verdict import ProgramOutcome
+from reports.results import ResultRecord
 from reports.results.vocabulary import Level, Outcome, Status
 
 NEW_STATUSES = frozenset({Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY})
@@ -39,6 +40,7 @@ class SurfaceResult:
 
     status: as in a results file. symptom: None if it agrees. how: native, padded or composed; "" without a program.
     kind: outcome, kind of difference and order of magnitude of the error; a new kind makes a candidate interesting.
+    record: the result as in a results file, if the oracle adds it.
     """
 
     surface: str
@@ -48,6 +50,7 @@ class SurfaceResult:
     kind: str = ""
     message: str = ""
     oracle: OracleName = REFERENCE
+    record: ResultRecord | None = None
 
     @property
     def is_new(self) -> bool:

@@ -54,8 +54,12 @@ def evaluate(
 
 @dataclass(frozen=True)
 class ReferenceOracle:
-    """Compares the result of a candidate on each surface with the reference."""
+    """Compares the result of a candidate on each surface with the reference.
 
+    adds_records: whether results have their record. An exploration has too many results for that.
+    """
+
+    adds_records: bool = False
     needs_all_surfaces = False
 
     def checks(self, run: Run, candidate: Candidate, *, fatal: bool) -> Sequence[ReferenceCheck]:
@@ -70,7 +74,9 @@ class ReferenceOracle:
         cpu = run.pool.environment["cpu"]
         # A surface is compared with the answers that it declares to the conventions of the case.
         return [
-            ReferenceCheck(run, task, expected_on(candidate, task.surface.for_processor(cpu), expected))
+            ReferenceCheck(
+                run, task, expected_on(candidate, task.surface.for_processor(cpu), expected), self.adds_records
+            )
             for task in tasks
         ]
 
@@ -82,6 +88,7 @@ class ReferenceCheck:
     run: Run
     task: Task
     expected: Expected
+    adds_record: bool = False
 
     @property
     def calls(self) -> Sequence[Call]:
@@ -92,11 +99,11 @@ class ReferenceCheck:
         """Yield one result."""
         surface, program = self.task.surface.name, self.task.program
         if isinstance(program, Unsupported):
-            yield SurfaceResult(surface, Status.UNSUPPORTED, kind=program.reason)
+            yield SurfaceResult(surface, Status.UNSUPPORTED, kind=program.reason, message=program.reason)
             return
         (outcome,) = outcomes
         if outcome.kind == Outcome.UNSUPPORTED:
-            yield SurfaceResult(surface, Status.UNSUPPORTED, kind=outcome.message)
+            yield SurfaceResult(surface, Status.UNSUPPORTED, kind=outcome.message, message=outcome.message)
         elif outcome.kind in JUDGED_OUTCOMES and not self.expected.targets:
             status = Status.PASS if outcome.kind == Outcome.RETURNED else Status.UNSUPPORTED
             yield SurfaceResult(surface, status, how=program.how, kind=outcome.kind)
@@ -106,7 +113,8 @@ class ReferenceCheck:
             symptom = _symptom_of(outcome, record) if record.status in {*NEW_STATUSES, Status.KNOWN} else None
             kinds = (record.outcome, record.kind, _power_of_ten(record.budget_used), symptom or "")
             kind, message = " ".join(map(str, kinds)), record.message or ""
-            yield SurfaceResult(surface, record.status, symptom, program.how, kind, message)
+            added = record if self.adds_record else None
+            yield SurfaceResult(surface, record.status, symptom, program.how, kind, message, record=added)
 
 
 @dataclass(frozen=True)

@@ -2,106 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from conformance import CatalogueError
-from conformance.adapters.api import Program, Surface, Unsupported
-from conformance.catalogue.value_range import out_of_range
-from conformance.execution.run import Run
-from conformance.execution.task import Task
+from conformance.adapters.api import Surface
+from conformance.cases.case import Case
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.conventions import expected_on, make_checkable_task, reference_answers
-from conformance.exploration.evaluation import NEW_STATUSES, Call, LocalEvaluator, SurfaceResult, make_requests
-from conformance.judging.expected import Expected, compute_expected
-from conformance.judging.ledger import LedgerEntry
-from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
+from conformance.exploration.conventions import reference_answers
+from conformance.exploration.evaluation import NEW_STATUSES, LocalEvaluator, SurfaceResult, make_requests
+from conformance.exploration.oracles import ReferenceOracle
 from conformance.models.geometry import CheckedLayer, checked_layer
 from conformance.models.layer import Model, ModelLayer
 from conformance.models.questions import Question, questions_of
-from reports.results import ResultRecord
-from reports.results.vocabulary import How, Outcome, Status, Word
+from conformance.models.smallest import (
+    Deadline,
+    SmallestInput,
+    reason_of,
+    smallest_convention,
+    smallest_result,
+)
+from reports.results.audits import FAILING_VERDICTS, LayerVerdict
+from reports.results.vocabulary import How, Status
 
 BATCH_SIZE = 16
 """Number of questions that are evaluated together, between two calls of the progress callback."""
 
-
-class LayerVerdict(Word):
-    """Whether a target computes a layer like the reference. The order is from the gravest to the best."""
-
-    UNCHECKED = "not checked"
-    DIFFERS = "differs"
-    UNSUPPORTED = "unsupported"
-    EXPLAINED = "known"  # it differs as the ledger or a declared answer says
-    REWRITE = "rewrite"  # same, but the program is not one call of the target
-    SAME = "same"
-
-
-FAILING_VERDICTS = frozenset({LayerVerdict.UNCHECKED, LayerVerdict.DIFFERS, LayerVerdict.UNSUPPORTED})
-"""Verdicts with which an audit ends with status 1."""
-
-
-@dataclass(frozen=True)
-class AnswerResult(SurfaceResult):
-    """The result of a question on a surface. record: how it differs. entry: the ledger entry that explains it."""
-
-    record: ResultRecord | None = None
-    entry: LedgerEntry | None = None
-
-
-@dataclass(frozen=True)
-class AuditOracle:
-    """Compares layers with the reference under the answers to conventions that a surface declares."""
-
-    needs_all_surfaces = False
-
-    def checks(self, run: Run, candidate: Candidate, *, fatal: bool) -> Sequence[AuditCheck]:  # noqa: ARG002
-        """Return a check for each surface; none if the reference has no result."""
-        try:
-            expected = compute_expected(candidate.case)
-        except CatalogueError:
-            return []
-        if next(out_of_range(candidate.case, expected), None):
-            return []
-        cpu = run.pool.environment["cpu"]
-        return [
-            AuditCheck(
-                run,
-                make_checkable_task(run, candidate, surface),
-                expected_on(candidate, surface.for_processor(cpu), expected),
-            )
-            for surface in run.surfaces
-        ]
-
-
-@dataclass(frozen=True)
-class AuditCheck:
-    """A question on one surface."""
-
-    run: Run
-    task: Task
-    expected: Expected
-
-    @property
-    def calls(self) -> Sequence[Call]:
-        """The program, if there is one."""
-        return [Call(self.task, self.expected.inputs)] if isinstance(self.task.program, Program) else []
-
-    def judge(self, outcomes: Sequence[ProgramOutcome]) -> Iterator[AnswerResult]:
-        """Yield one result."""
-        surface, program = self.task.surface.name, self.task.program
-        if isinstance(program, Unsupported):
-            yield AnswerResult(surface, Status.UNSUPPORTED, message=program.reason)
-            return
-        (outcome,) = outcomes
-        if outcome.kind not in JUDGED_OUTCOMES and outcome.kind == Outcome.UNSUPPORTED:
-            yield AnswerResult(surface, Status.UNSUPPORTED, message=outcome.message)
-            return
-        record, _ = self.run.judge.judge_task(self.task, outcome, self.expected)
-        entry = self.run.judge.ledger_entry(self.task) if record.status == Status.KNOWN else None
-        yield AnswerResult(
-            surface, record.status, how=program.how, message=record.message or "", record=record, entry=entry
-        )
+DifferenceKey = tuple[str, str]
+"""A difference of a layer: the numbers of the question, and the id of the convention or ""."""
 
 
 @dataclass(frozen=True)
@@ -119,41 +46,40 @@ class TargetVerdict:
 
     results: the results by the numbers of the question. reason: why the layer is unsupported, or why the program is not
     one call. conventions: different answers, with the numbers for which they matter. not_compared: the numbers for
-    which the suite has no expected result, with the reason.
+    which the suite has no expected result, with the reason. smallest: the smallest inputs found, by the differences.
     """
 
     verdict: LayerVerdict
     how: str = ""
     reason: str = ""
-    results: Mapping[str, AnswerResult] = field(default_factory=dict)
+    results: Mapping[str, SurfaceResult] = field(default_factory=dict)
     conventions: Mapping[str, ConventionDifference] = field(default_factory=dict)
     not_compared: Mapping[str, str] = field(default_factory=dict)
+    smallest: Mapping[DifferenceKey, SmallestInput] = field(default_factory=dict)
 
     @property
-    def differing(self) -> Mapping[str, AnswerResult]:
+    def differing(self) -> Mapping[str, SurfaceResult]:
         """The results that differ, by the numbers of the question."""
         return {name: one for name, one in self.results.items() if one.is_new or one.status == Status.KNOWN}
 
 
 @dataclass(frozen=True)
 class AuditedLayer:
-    """Equal layers of a model, how they were checked, and the verdict of each target."""
+    """Equal layers of a model, how they were checked, and the verdict of each target.
+
+    case: the layer as it was checked with integers.
+    """
 
     layers: tuple[ModelLayer, ...]
     checked: CheckedLayer | None
     problem: str = ""
     verdicts: Mapping[str, TargetVerdict] = field(default_factory=dict)
+    case: Case | None = None
 
     @property
     def layer(self) -> ModelLayer:
         """The first of the equal layers."""
         return self.layers[0]
-
-    @property
-    def names(self) -> str:
-        """The name of the first layer, with the number of further ones."""
-        further = len(self.layers) - 1
-        return f"{self.layer.name} +{further}" if further else self.layer.name
 
 
 @dataclass(frozen=True)
@@ -187,6 +113,11 @@ class LayerQuestions:
     questions: tuple[Question, ...] = ()
     problem: str = ""
 
+    def audited(self, verdicts: Mapping[str, TargetVerdict]) -> AuditedLayer:
+        """Return the layers with their verdicts."""
+        case = self.questions[0].candidate.case if self.questions else None
+        return AuditedLayer(self.layers, self.checked, self.problem, verdicts, case)
+
 
 def questions_of_model(model: Model) -> list[LayerQuestions]:
     """Return the distinct layers of a model with their questions."""
@@ -208,23 +139,107 @@ def audit_backend(
     evaluator: LocalEvaluator,
     layers: Sequence[LayerQuestions],
     source: Surface | None,
+    shrink_seconds: float = 0.0,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> list[Mapping[str, TargetVerdict]]:
     """Return the verdicts of each layer by the name of the surface. Equal questions of layers are run once.
 
-    source: the surface whose answers to conventions hold for the model.
+    source: the surface whose answers to conventions hold for the model. shrink_seconds: the time in which the smallest
+    inputs are searched for on each surface; 0 for none.
     """
     candidates = {_candidate_key(q.candidate): q.candidate for one in layers for q in one.questions}
     results: dict[str, Mapping[str, SurfaceResult]] = {}
     keys = list(candidates)
     for start in range(0, len(keys), BATCH_SIZE):
         batch = keys[start : start + BATCH_SIZE]
-        found = evaluator.evaluate(make_requests(AuditOracle(), [candidates[key] for key in batch]))
+        found = evaluator.evaluate(
+            make_requests(ReferenceOracle(adds_records=True), [candidates[key] for key in batch])
+        )
         for key, result in zip(batch, found, strict=True):
             results[key] = {one.surface: one for one in result.surface_results}
         progress(min(start + BATCH_SIZE, len(keys)), len(keys))
-    surfaces = evaluator.backend.surfaces
-    return [{surface.name: _verdict(one, results, surface, source) for surface in surfaces} for one in layers]
+    found_on = {}
+    for surface in evaluator.backend.surfaces:
+        verdicts = [_verdict(one, results, surface, source) for one in layers]
+        search = _Search(evaluator, surface, source, Deadline(shrink_seconds))
+        found_on[surface.name] = search.with_smallest(layers, verdicts) if shrink_seconds > 0 else verdicts
+    return [{name: verdicts[number] for name, verdicts in found_on.items()} for number in range(len(layers))]
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """A difference of a layer on a surface; number: the position of the layer."""
+
+    number: int
+    key: DifferenceKey
+    layer: LayerQuestions
+    result: SurfaceResult | None
+
+    @property
+    def question(self) -> Question:
+        """The question whose result differs."""
+        return next(one for one in self.layer.questions if one.numbers == self.key[0])
+
+    @property
+    def group(self) -> tuple[Hashable, ...]:
+        """Equal for differences that one input shows: those of an operator that differ in the same way."""
+        operator = self.question.candidate.operator
+        if self.result is None:
+            return operator, self.key[1]
+        # A rejected call and a crash have the same cause for all numbers.
+        numbers = "" if self.result.symptom and self.result.symptom.detail is not None else self.key[0]
+        return operator, numbers, self.result.symptom, self.result.status, reason_of(self.result)
+
+    @property
+    def starts(self) -> list[Candidate]:
+        """Where the search starts: the same numbers on shorter axes, and the question itself."""
+        candidate, checked = self.question.candidate, self.layer.checked
+        small = checked.small if checked else None
+        if small is None or candidate.per_axis("extent") == small.shape[2:]:
+            return [candidate]
+        shorter = candidate.with_levels(extent=small.shape[2:])
+        return [shorter, candidate] if shorter.is_valid() else [candidate]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search for smallest inputs on a surface. Each difference has an equal share of the time that is left."""
+
+    evaluator: LocalEvaluator
+    surface: Surface
+    source: Surface | None
+    deadline: Deadline
+
+    def with_smallest(self, layers: Sequence[LayerQuestions], verdicts: Sequence[TargetVerdict]) -> list[TargetVerdict]:
+        """Return the verdicts with the smallest inputs of their differences."""
+        groups: dict[tuple[Hashable, ...], list[_Difference]] = {}
+        for number, (layer, verdict) in enumerate(zip(layers, verdicts, strict=True)):
+            for one in _differences_of(number, layer, verdict):
+                groups.setdefault(one.group, []).append(one)
+        found = list(verdicts)
+        for done, differences in enumerate(groups.values()):
+            share = self.deadline.seconds_left / (len(groups) - done)
+            smallest = self._smallest(min(differences, key=lambda one: one.question.candidate.shrink_key), share)
+            for one in differences:
+                if smallest is None:
+                    break
+                own = found[one.number]
+                found[one.number] = replace(own, smallest={**own.smallest, one.key: smallest})
+        return found
+
+    def _smallest(self, one: _Difference, seconds: float) -> SmallestInput | None:
+        if one.result is None:
+            return smallest_convention(
+                self.evaluator, (self.surface, self.source), one.question.candidate, one.key[1], seconds
+            )
+        return smallest_result(self.evaluator, self.surface.name, one.starts, one.result, seconds)
+
+
+def _differences_of(number: int, layer: LayerQuestions, verdict: TargetVerdict) -> Iterator[_Difference]:
+    for numbers, result in verdict.differing.items():
+        yield _Difference(number, (numbers, ""), layer, result)
+    for numbers, one in verdict.conventions.items():
+        yield _Difference(number, (numbers, one.convention), layer, None)
 
 
 def _candidate_key(candidate: Candidate) -> str:
@@ -239,12 +254,12 @@ def _verdict(
 ) -> TargetVerdict:
     if layer.problem:
         return TargetVerdict(LayerVerdict.UNCHECKED, reason=layer.problem)
-    answers: dict[str, AnswerResult] = {}
+    answers: dict[str, SurfaceResult] = {}
     conventions: dict[str, ConventionDifference] = {}
     not_compared: dict[str, str] = {}
     for question in layer.questions:
         found = results[_candidate_key(question.candidate)].get(surface.name)
-        if not isinstance(found, AnswerResult):
+        if found is None:
             not_compared[question.numbers] = "the reference has no result in the normal range of the dtype"
         elif found.status == Status.UNSUPPORTED and answers:
             not_compared[question.numbers] = found.message
@@ -260,7 +275,7 @@ def _verdict(
     return TargetVerdict(verdict, first.how, "", answers, conventions, not_compared)
 
 
-def _verdict_of(answers: Mapping[str, AnswerResult], other_convention: bool, how: str) -> LayerVerdict:
+def _verdict_of(answers: Mapping[str, SurfaceResult], other_convention: bool, how: str) -> LayerVerdict:
     statuses = {one.status for one in answers.values()}
     if statuses & NEW_STATUSES:
         return LayerVerdict.DIFFERS

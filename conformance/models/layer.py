@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -158,16 +159,35 @@ def _as_tuple(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class ModelNode:
+    """A node of the graph of a model. inputs, outputs: names of values, without constants. name: that of its layer."""
+
+    name: str
+    kind: str
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Model:
     """A model: its layers with windows, and the number of its other layers by their kind.
 
     source: the file or the reference. surface: the surface whose answers to conventions hold for the model.
+    nodes: all nodes in the order of the graph, if the reader lists them.
     """
 
     source: str
     surface: str
     layers: tuple[ModelLayer, ...]
     others: Mapping[str, int] = field(default_factory=dict)
+    nodes: tuple[ModelNode, ...] = ()
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether every node reads the result of the node before it and nothing else but constants."""
+        nodes = [node for node in self.nodes if node.inputs]
+        pairs = itertools.pairwise(nodes)
+        return bool(nodes) and all(len(one.outputs) == 1 and other.inputs == one.outputs for one, other in pairs)
 
     def distinct_layers(self) -> Mapping[tuple[Any, ...], Sequence[ModelLayer]]:
         """Return the layers in groups that are one case, in the order of the model."""

@@ -18,7 +18,7 @@ import msgspec
 from conformance import ConformanceError, IncompleteRun
 from conformance.adapters import registry
 from conformance.adapters.api import EXTRACTION_FILE, ModelReader
-from conformance.models.layer import Model, ModelLayer, validated
+from conformance.models.layer import Model, ModelLayer, ModelNode, validated
 from conformance.system import processes
 from conformance.system.suggestions import suggestion
 
@@ -44,9 +44,17 @@ class _LayerRecord(msgspec.Struct):
     problem: str = ""
 
 
+class _NodeRecord(msgspec.Struct):
+    name: str
+    kind: str
+    inputs: list[str] = []
+    outputs: list[str] = []
+
+
 class _ResultRecord(msgspec.Struct):
     layers: list[_LayerRecord] = []
     others: dict[str, int] = {}
+    nodes: list[_NodeRecord] = []
     surface: str = ""
     error: str = ""
 
@@ -143,8 +151,9 @@ def read_model(source: ModelSource, seconds: float = READ_SECONDS) -> Model:
     if record.error:
         _raise_error(source, " ".join(record.error.split())[:MAX_ERROR_LENGTH])
     layers = (validated(_layer_of(one)) for one in record.layers)
+    nodes = (ModelNode(one.name, one.kind, tuple(one.inputs), tuple(one.outputs)) for one in record.nodes)
     surface = record.surface or (source.reader.surface if source.reader else "")
-    return Model(source.text, surface, tuple(layers), record.others)
+    return Model(source.text, surface, tuple(layers), record.others, tuple(nodes))
 
 
 def _raise_error(source: ModelSource, message: str) -> None:

@@ -8,23 +8,28 @@ from conformance import ConformanceError
 from conformance.adapters.api import Backend, Surface, Unsupported
 from conformance.cases.case import Case
 from conformance.judging.ledger import load_ledger
-from conformance.models.audit import Audit, LayerQuestions, LayerVerdict
+from conformance.models.audit import Audit, LayerQuestions
 from conformance.models.layer import ModelLayer
 from conformance.translation import text, verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import native_limitation
 from conformance.translation.side_by_side import TranslationBackground, translate_case
+from reports.results.audits import LayerVerdict
 from reports.results.vocabulary import How
 
 
 def case_of_layer(layer: ModelLayer) -> Case:
     """Return the case of a layer with all its channels. Raises ConformanceError if it is too large."""
+    return request_of_layer(layer).case()
+
+
+def request_of_layer(layer: ModelLayer) -> CaseRequest:
+    """Return the request for the case of a layer."""
     kernel = layer.kernel or None
     shape = (1, *layer.shape[1:])
-    request = CaseRequest(
+    return CaseRequest(
         layer.operator, dict(layer.parameters), shape=shape, dtype=layer.dtype, kernel=kernel, bias=layer.bias
     )
-    return request.case()
 
 
 def rewrite_reason(questions: LayerQuestions, surface: Surface) -> str:

@@ -85,18 +85,18 @@ def translate_case(
     sizes = list(_resized_cases(request or CaseRequest.from_case(case)))
     if request is not None and request.padding_mode:
         # A surface with a call for both steps is shown with it, and the others with two calls.
-        worded = replace(case, parameters={**case.parameters, WORDS_KEY: True})
-        found = [(backend, surface, _has_one_call(worded, surface)) for backend, surface in surfaces]
+        found = [(backend, surface, case_in_one_call(case, surface)) for backend, surface in surfaces]
         return [
-            _translate_to_surface(worded if one_call else case, backend, surface, background, () if one_call else sizes)
-            for backend, surface, one_call in found
+            _translate_to_surface(worded or case, backend, surface, background, () if worded else sizes)
+            for backend, surface, worded in found
         ]
     return [_translate_to_surface(case, backend, surface, background, sizes) for backend, surface in surfaces]
 
 
-def _has_one_call(case: Case, surface: Surface) -> bool:
-    """Whether a surface has one call for all steps of a case that names parameters by the surface's own words."""
-    return bool(surface.chain_words) and isinstance(translate(case, surface), Program)
+def case_in_one_call(case: Case, surface: Surface) -> Case | None:
+    """Return the case with parameters that the surface names by its own words; None without one call for all steps."""
+    worded = replace(case, parameters={**case.parameters, WORDS_KEY: True})
+    return worded if surface.chain_words and isinstance(translate(worded, surface), Program) else None
 
 
 ResizedCases = Sequence[tuple[str, Case]]

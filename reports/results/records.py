@@ -308,7 +308,11 @@ def decode_line(line: bytes) -> AnyRecord:
 
 def encode_line(record: Record) -> str:
     """Return a record as one line of JSON, without the newline."""
-    values = record.json_values()
+    return encode_values(record.json_values())
+
+
+def encode_values(values: Mapping[str, Any]) -> str:
+    """Return a JSON object as one line, with NaN and infinities as strings."""
     try:  # most records contain only finite numbers and need no conversion
         return json.dumps(values, ensure_ascii=False, allow_nan=False)
     except ValueError:

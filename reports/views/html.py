@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING
-from unicodedata import category
 from urllib.parse import quote, urlencode
 
 import jinja2
@@ -22,9 +19,10 @@ from reports.analysis.notes import report_notes
 from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, StatusCounts
 from reports.results import Status
 from reports.results.vocabulary import AGREEING_STATUSES
+from reports.views.audit_page import audit_values, audits_payload
 from reports.views.history_chart import history_chart
 from reports.views.html_data import compress_json, report_payload
-from reports.views.template_environment import template_environment
+from reports.views.template_environment import page_environment, read_asset, read_script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from reports.analysis.comparison import ReportDifference
     from reports.analysis.past_runs import SurfaceHistory
     from reports.results import BackendRun, FindingRecord, Json, Report, ResultRecord
+    from reports.results.audits import AuditRecord
     from reports.views.html_data import ProcessorAnswers
 
 LIBRARY_FILES = (
@@ -55,6 +54,7 @@ MINUTE_SECONDS = 60
 PAGE_TEMPLATES = (
     ("overview", "matrix", "terms"),
     ("findings",),
+    ("audits",),
     ("differences",),
     ("conventions", "contradictions"),
     ("compare",),
@@ -62,7 +62,7 @@ PAGE_TEMPLATES = (
     ("run",),
 )
 SCRIPT_NAMES = (
-    "data", "numbers", "grid", "parts", "table", "list", "geometry", "window", "case", "findings",
+    "data", "numbers", "grid", "parts", "table", "list", "geometry", "window", "case", "findings", "audits",
     "translations", "accuracy", "differences", "conventions", "matrix", "pairs", "surface", "search", "tips", "app",
 )  # fmt: skip
 
@@ -73,16 +73,19 @@ def render_html(
     operators: Mapping[str, Json] = MappingProxyType({}),
     processor_answers: ProcessorAnswers = MappingProxyType({}),
     histories: Sequence[SurfaceHistory] = (),
+    *,
+    audits: Sequence[AuditRecord] = (),
 ) -> str:
     """Return the report as one HTML file.
 
     difference: comparison with an earlier run, if any; operators: for each operator, the properties that the drawing of
     its windows depends on. An operator without properties has no drawing. processor_answers: declared answers to
-    conventions on other processors. histories: past runs of surfaces.
+    conventions on other processors. histories: past runs of surfaces. audits: audits of models.
     """
     template = _jinja_environment().get_template("report.html.j2")
     texts = CauseWriter(report).texts(difference_groups(report))
     totals = summary.counts_by_surface(report)
+    payload = report_payload(report, texts, operators, processor_answers) | {"audits": audits_payload(audits)}
     page = template.render(
         report=report,
         verdict=summary.report_verdict(report),
@@ -105,7 +108,7 @@ def render_html(
         cases=report.cases,
         statuses=tuple(Status),
         smallest=smallest_case_result,
-        pages=_visible_pages(report, difference, histories),
+        pages=_visible_pages(report, difference, histories, audits),
         max_groups=MAX_GROUPS,
         max_facts=MAX_FACTS,
         max_moves=MAX_MOVED_CASES,
@@ -116,22 +119,26 @@ def render_html(
         max_answer_colours=MAX_ANSWER_COLOURS,
         max_overview_changes=MAX_OVERVIEW_CHANGES,
         max_printed_surfaces=MAX_PRINTED_SURFACES,
-        data=Markup(compress_json(report_payload(report, texts, operators, processor_answers))),  # noqa: S704  # letters and digits only
-        libraries=[_read_script(path) for path in LIBRARY_FILES],
-        theme_script=_read_script("static/theme.js"),
-        pages_script=_read_script("static/pages.js"),
-        scripts=[_read_script(f"static/{name}.js") for name in SCRIPT_NAMES],
-        style=_read_asset("static/report.css"),
+        **audit_values(audits),
+        data=Markup(compress_json(payload)),  # noqa: S704  # letters and digits only
+        libraries=[read_script(path) for path in LIBRARY_FILES],
+        theme_script=read_script("static/theme.js"),
+        pages_script=read_script("static/pages.js"),
+        scripts=[read_script(f"static/{name}.js") for name in SCRIPT_NAMES],
+        style=read_asset("static/report.css"),
     )
     # Framework messages may contain surrogates of bytes that are not UTF-8.
     return page.encode("utf-8", "backslashreplace").decode()
 
 
 def _visible_pages(
-    report: Report, difference: ReportDifference | None, histories: Sequence[SurfaceHistory]
+    report: Report,
+    difference: ReportDifference | None,
+    histories: Sequence[SurfaceHistory],
+    audits: Sequence[AuditRecord],
 ) -> list[tuple[str, ...]]:
     """List the pages that have content."""
-    contents = {"compare": difference, "findings": report.explorations, "history": histories}
+    contents = {"compare": difference, "findings": report.explorations, "history": histories, "audits": audits}
     return [page for page in PAGE_TEMPLATES if page[0] not in contents or contents[page[0]]]
 
 
@@ -142,7 +149,7 @@ def smallest_case_result(run: BackendRun, finding: FindingRecord) -> ResultRecor
 
 
 def _jinja_environment() -> jinja2.Environment:
-    environment = template_environment("reports.views", autoescape=True, finalize=_escape_control_characters)
+    environment = page_environment()
     environment.globals.update(
         sign=summary.STATUS_SIGNS,
         word=summary.STATUS_TEXTS,
@@ -158,7 +165,6 @@ def _jinja_environment() -> jinja2.Environment:
         plural=summary.count_text,
         deviation=deviation_text,
         common_text=causes.common_text,
-        breakable=with_line_breaks,
         is_web_address=is_web_address,
         contradiction_lines=contradiction_lines,
         cell_text=cell_text,
@@ -171,13 +177,6 @@ def _jinja_environment() -> jinja2.Environment:
         history_chart=history_chart,
     )
     return environment
-
-
-def _escape_control_characters(value: object) -> object:
-    """Escape control characters and characters that change the text direction, except in our own markup."""
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    return "\n".join("\t".join(map(summary.escape_control_characters, line.split("\t"))) for line in value.split("\n"))
 
 
 def cell_text(counts: StatusCounts) -> str:
@@ -237,33 +236,6 @@ def duration_text(seconds: float) -> str:
     return f"{minutes} min {rest} s"
 
 
-def with_line_breaks(name: str) -> Markup:
-    """Allow line breaks after the dots, underscores and slashes of a name."""
-    return Markup("<wbr>").join(_name_parts(summary.escape_control_characters(name)))
-
-
-def _name_parts(name: str) -> list[str]:
-    return name.replace(".", ".\0").replace("_", "_\0").replace("/", "/\0").split("\0")
-
-
 def is_web_address(address: str | None) -> bool:
     """Whether an address may become a link: only http and https."""
     return address is not None and address.startswith(("https://", "http://"))
-
-
-def _read_asset(path: str) -> Markup:
-    """Read a file of this package, which is included in the page without escaping."""
-    return Markup(files("reports.views").joinpath(path).read_text("utf-8"))  # noqa: S704  # our own file
-
-
-def _read_script(path: str) -> Markup:
-    """Read a script. Removes references to source maps, and escapes invisible characters."""
-    lines = _read_asset(path).splitlines()
-    code = "\n".join(line for line in lines if not line.startswith("//# sourceMappingURL"))
-    # Invisible characters occur only in string literals, where the escape sequence has the same meaning.
-    return Markup(re.sub(r"[^\x00-\x7f]", _escape_if_invisible, code))  # noqa: S704  # our own file
-
-
-def _escape_if_invisible(found: re.Match[str]) -> str:
-    sign = found.group()
-    return f"\\u{ord(sign):04x}" if category(sign) == "Cf" else sign

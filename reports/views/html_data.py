@@ -93,7 +93,7 @@ def report_payload(
         "operators": dict(operators),
         "backends": [_backend_payload(run) for run in report.runs],
         "surfaces": [{"name": surface, "backend": number} for number, surface in surfaces],
-        "cases": [_case_payload(case) for case in all_cases.values()],
+        "cases": [case_payload(case) for case in all_cases.values()],
         "results": rows,
         "conventions": [_answer_payload(answer, processor_answers) for answer in surface_answers(report)],
         "causes": [_cause_payload(one) for one in causes],
@@ -173,7 +173,8 @@ def _backend_payload(backend: BackendRun) -> Json:
     }
 
 
-def _case_payload(case: CaseRecord) -> Json:
+def case_payload(case: CaseRecord) -> Json:
+    """Return the data of a case."""
     return {
         "id": case.case,
         "operator": case.operator,
@@ -183,7 +184,7 @@ def _case_payload(case: CaseRecord) -> Json:
         "via": list(case.via),
         "question": case.question,
         "parameters": dict(case.parameters),
-        "inputs": {name: _array_payload(array) for name, array in case.inputs.items()},
+        "inputs": {name: array_payload(array) for name, array in case.inputs.items()},
         "cost": None if case.cost is None else dict(case.cost),
         "expected": _expected_payload(case.expected),
         "digest": case.digest,
@@ -198,10 +199,11 @@ def _expected_payload(expected: ExpectedRecord) -> Json:
         return {"rejected": expected.predicate}
     if isinstance(expected, RecordedAnswers):
         return {"answers": {name: _expected_payload(answer) for name, answer in expected.answers.items()}}
-    return _array_payload(expected)
+    return array_payload(expected)
 
 
-def _array_payload(array: RecordedArray) -> Json:
+def array_payload(array: RecordedArray) -> Json:
+    """Return the data of an array."""
     data: Json = None if array.data is None else [*array.data]
     # NaN and infinities are strings in results files. Only large integers need a conversion.
     if int in {*map(type, array.data or ())} and _has_large_integer(array.data or ()):
@@ -233,7 +235,7 @@ def _result_details(result: ResultRecord, programs: dict[str, ProgramRecord], te
         "program": None if program is None else texts.add(program.source),
         "budget": "none" if result.budget_used is None else _json_number(result.budget_used) or None,
         "seconds": result.seconds,
-        "got": None if result.got is None else _array_payload(result.got),
+        "got": None if result.got is None else array_payload(result.got),
         "worst": None if result.worst is None else _worst_payload(result.worst),
         "message": texts.add(result.message),
         "reason": texts.add(result.reason),

@@ -129,11 +129,16 @@ def read_graph(graph, model, weights, types, constants):
     """Add the nodes of a graph and of the graphs in it."""
     types = {**types, **{one.name: one.type.tensor_type for one in (*graph.input, *graph.output, *graph.value_info)}}
     weights = {**weights, **{one.name: one for one in graph.initializer if one.name not in weights}}
+    computed = set()  # values that nodes compute of constants only
     for number, node in enumerate(graph.node):
         name = node.name or (node.output[0] if node.output else f"node {number}")
         attributes = {one.name: one for one in node.attribute}
         if node.op_type == "Constant" and "value" in attributes:
             weights[node.output[0]] = attributes["value"].t
+        else:
+            read = [one for one in node.input if one and one not in weights and one not in computed]
+            model.add_node(name, node.op_type, read, node.output)
+            computed |= set(node.output) if not read else set()
         if node.op_type in UNREAD:
             model.add_problem(name, node.op_type, UNREAD[node.op_type])
         elif node.domain in ("", "ai.onnx") and node.op_type in READERS:

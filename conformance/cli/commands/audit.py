@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import click
@@ -17,32 +17,25 @@ from conformance.catalogue import describe
 from conformance.cli.console import line_width
 from conformance.cli.lookup import find_framework_surface, find_surface
 from conformance.cli.options import timeout_option
+from conformance.cli.parameter_types import parse_input_shapes
 from conformance.execution.job import Limits
 from conformance.execution.targets import RunTarget
 from conformance.exploration.evaluation import LocalEvaluator
-from conformance.models.audit import (
-    Audit,
-    AuditedLayer,
-    LayerQuestions,
-    LayerVerdict,
-    TargetVerdict,
-    audit_backend,
-    questions_of_model,
-)
-from conformance.models.html import html_lines
+from conformance.models.audit import Audit, LayerQuestions, TargetVerdict, audit_backend, questions_of_model
 from conformance.models.layer import Model
 from conformance.models.reading import READ_SECONDS, ModelSource, find_reader, read_model
+from conformance.models.records import audit_record
 from conformance.models.report import TERMINAL_WIDTH, WRITERS
 from conformance.models.rewrites import rewrite_lines, rewrite_reason
 from conformance.system.atomic_write import write_in_folder
+from reports.results.audits import LayerVerdict
 
-FORMATS = {**WRITERS, "html": html_lines}
-"""Writers of an audit, by the value of --format."""
+TEXT_FORMATS = ("terminal", "markdown")
+"""Formats to which --fix adds programs."""
+DEFAULT_SHRINK_SECONDS = 30.0
+MAX_SHRINK_SECONDS = 86_400.0
 DIFFERENCE_EXIT_STATUS = 1
 DEFAULT_TIMEOUT_SECONDS = 60.0
-MAX_AXES = 8
-MAX_INPUT_EXTENT = 10_000_000
-SHAPE_PATTERN = re.compile(r"[0-9]{1,8}(x[0-9]{1,8})*")
 
 
 @dataclass(frozen=True)
@@ -64,20 +57,6 @@ def parse_target(text: str) -> AuditTarget:
     surface = find_framework_surface(name) if name not in describe.surfaces_by_name() else find_surface(name)[1]
     backend = describe.surfaces_by_name()[surface.name][0]
     return AuditTarget(surface, RunTarget(backend.name, python or sys.executable))
-
-
-def _parse_inputs(texts: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
-    """Parse NAME=1x3x224x224 or 1x3x224x224."""
-    found: dict[str, tuple[int, ...]] = {}
-    for text in texts:
-        name, _, shape = text.rpartition("=")
-        extents = tuple(map(int, shape.split("x"))) if SHAPE_PATTERN.fullmatch(shape) else ()
-        if not 1 <= len(extents) <= MAX_AXES or not all(1 <= extent <= MAX_INPUT_EXTENT for extent in extents):
-            raise ConformanceError(f"--input {text[:60]}: is not [NAME=]SHAPE with a shape such as 1x3x224x224")
-        if name in found:
-            raise ConformanceError(f"--input {name}: given twice")
-        found[name] = extents
-    return found
 
 
 @click.command("audit")
@@ -105,13 +84,22 @@ def _parse_inputs(texts: Sequence[str]) -> Mapping[str, tuple[int, ...]]:
 @click.option(
     "--format",
     "output_format",
-    type=click.Choice([*FORMATS]),
+    type=click.Choice([*WRITERS]),
     default="terminal",
     show_default=True,
     help="Output format.",
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to this file.")
 @click.option("--fix", is_flag=True, help="Also print the programs that replace layers which are not one call.")
+@click.option(
+    "--shrink-seconds",
+    type=click.FloatRange(0, MAX_SHRINK_SECONDS),
+    default=DEFAULT_SHRINK_SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="Time limit of the search for the smallest inputs, for each target; 0 for no search. Differences share it "
+    "equally. Programs that run at its end are finished.",
+)
 @timeout_option(DEFAULT_TIMEOUT_SECONDS)
 def audit_command(
     model: str,
@@ -122,6 +110,7 @@ def audit_command(
     output_format: str,
     output: Path | None,
     fix: bool,
+    shrink_seconds: float,
     timeout: float,
 ) -> None:
     """Check the layers of a model on the targets of a port.
@@ -130,21 +119,22 @@ def audit_command(
     with the library of its format and never run. A function is run, in a process of its own.
 
     Each layer is run on each target with integers, negative numbers, NaN, infinities, full mantissas and the weights of
-    the model, and compared with the reference.
+    the model, and compared with the reference. For each difference, the smallest input that shows it is searched for.
 
     Exit status: 0 every layer agrees, or differs as known; 1 a difference is not explained, or a target has no such
     layer; 2 wrong usage or a model that cannot be read; 3 a backend cannot be started.
 
     Example: conformance audit model.onnx --target numpy.loops
     """
+    if fix and output_format not in TEXT_FORMATS:
+        raise ConformanceError(f"--fix: not with --format {output_format}")
     chosen = _distinct([parse_target(text) for text in targets])
-    shapes = _parse_inputs(inputs)
+    shapes = parse_input_shapes(inputs)
     found_reader, python = find_reader(model, reader)
     read = read_model(ModelSource(model, found_reader, python, shapes), READ_SECONDS)
-    audit = run_audit(read, chosen, timeout)
-    lines = list(FORMATS[output_format](audit))
-    if fix and output_format == "html":
-        raise ConformanceError("--fix: not with --format html")
+    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    audit = run_audit(read, chosen, timeout, shrink_seconds)
+    lines = list(WRITERS[output_format](audit_record(audit, started)))
     if fix:
         width = line_width(TERMINAL_WIDTH)
         lines += rewrite_lines(audit, [(one.backend, one.surface) for one in chosen], width)
@@ -164,7 +154,7 @@ def _distinct(targets: Sequence[AuditTarget]) -> Sequence[AuditTarget]:
     return targets
 
 
-def run_audit(model: Model, targets: Sequence[AuditTarget], timeout: float) -> Audit:
+def run_audit(model: Model, targets: Sequence[AuditTarget], timeout: float, shrink_seconds: float = 0.0) -> Audit:
     """Return the audit of a model. Surfaces of one backend and interpreter share a process."""
     layers = questions_of_model(model)
     source = describe.surfaces_by_name().get(model.surface)
@@ -177,7 +167,7 @@ def run_audit(model: Model, targets: Sequence[AuditTarget], timeout: float) -> A
         limits = Limits(timeout)
         try:
             with LocalEvaluator(run.backend, run.python, run.ledger(), surfaces=names, limits=limits) as evaluator:
-                found = audit_backend(evaluator, layers, source[1] if source else None)
+                found = audit_backend(evaluator, layers, source[1] if source else None, shrink_seconds)
                 packages = evaluator.pool.environment["packages"]
         except IncompleteRun as error:
             raise IncompleteRun(run.with_install_hint(str(error))) from None
@@ -186,9 +176,7 @@ def run_audit(model: Model, targets: Sequence[AuditTarget], timeout: float) -> A
         first = run.backend.packages[0]
         versions |= dict.fromkeys(names, f"{first} {packages.get(first, '')}".strip())
         seconds |= dict.fromkeys(names, time.monotonic() - started)
-    audited = (
-        AuditedLayer(one.layers, one.checked, one.problem, found) for one, found in zip(layers, verdicts, strict=True)
-    )
+    audited = (one.audited(found) for one, found in zip(layers, verdicts, strict=True))
     return Audit(model, tuple(one.surface.name for one in targets), tuple(audited), versions, seconds)
 
 

@@ -26,7 +26,8 @@ from conformance.judging.conventions import processor_answers
 from reports.analysis.comparison import ReportDifference
 from reports.analysis.past_runs import SurfaceHistory, surface_histories
 from reports.analysis.summary import STATUS_SIGNS, escape_control_characters, report_problems, report_verdict
-from reports.results import Report, Status
+from reports.results import RecordError, Report, Status
+from reports.results.audits import AuditRecord, read_audit
 from reports.views.badges import render_badges
 from reports.views.html import render_html
 from reports.views.junit import render_junit
@@ -43,6 +44,7 @@ class ReportFormat:
 
     render: returns the content, or for a folder of files a mapping of names to contents. takes_difference: `render`
     also takes the difference to an earlier run, or None. takes_history: `render` also takes the past runs.
+    takes_audits: `render` also takes the audits of models.
     checks_required: the format shows problems of the runs, so that it may render runs that do not belong together.
     reads_stores: the format only counts expected results, so that it can be made from a store.
     """
@@ -52,14 +54,29 @@ class ReportFormat:
     render: Callable[..., str | bytes | Mapping[str, str]]
     takes_difference: bool = False
     takes_history: bool = False
+    takes_audits: bool = False
     checks_required: bool = False
     reads_stores: bool = False
 
 
-def _render_html(report: Report, difference: ReportDifference | None, histories: Sequence[SurfaceHistory]) -> str:
+@dataclass(frozen=True)
+class ReportParts:
+    """What a report may show besides the results."""
+
+    difference: ReportDifference | None
+    histories: Sequence[SurfaceHistory]
+    audits: Sequence[AuditRecord]
+
+
+def _render_html(
+    report: Report,
+    difference: ReportDifference | None,
+    histories: Sequence[SurfaceHistory],
+    audits: Sequence[AuditRecord],
+) -> str:
     """Return the HTML report. `reports` imports nothing of the suite, so facts about it are passed."""
     declared = processor_answers(report.surfaces)
-    return render_html(report, difference, drawing_properties(), declared, histories)
+    return render_html(report, difference, drawing_properties(), declared, histories, audits=audits)
 
 
 def _render_parquet(report: Report) -> bytes:
@@ -78,6 +95,7 @@ REPORT_FORMATS = {
         _render_html,
         takes_difference=True,
         takes_history=True,
+        takes_audits=True,
         checks_required=True,
     ),
     "markdown": ReportFormat(
@@ -137,6 +155,14 @@ FORMATS_HELP = "; ".join(
     metavar="DIR",
     help="Folder of past runs: results files, or folders of them. The format html then shows when results changed.",
 )
+@click.option(
+    "--audit",
+    "audit_files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="JSON file of `conformance audit --format json`. The format html then has a page of audits. Repeatable.",
+)
 def report(
     results: tuple[Path, ...],
     *,
@@ -145,6 +171,7 @@ def report(
     required: tuple[str, ...],
     against: Path | None,
     history: Path | None,
+    audit_files: tuple[Path, ...],
 ) -> None:
     """Write a report of results files.
 
@@ -168,11 +195,14 @@ def report(
         )
     if history is not None and not (view and view.takes_history):
         raise click.UsageError(f"--history needs --format html, not {output_format}")
+    if audit_files and not (view and view.takes_audits):
+        raise click.UsageError(f"--audit needs --format html, not {output_format}")
     if view is None:
         output_console().print(render_terminal(loaded))
     else:
         difference = compare_paths(against, loaded) if against is not None else None
-        _write_report(view, loaded, difference, _load_histories(history, loaded), out)
+        parts = ReportParts(difference, _load_histories(history, loaded), _load_audits(audit_files))
+        _write_report(view, loaded, parts, out)
     missing = names - {backend.name for backend in loaded.backends}
     if missing:
         raise IncompleteRun(f"no results of {', '.join(sorted(missing))}")
@@ -214,14 +244,19 @@ def _load_histories(folder: Path | None, loaded: Report) -> list[SurfaceHistory]
     return histories
 
 
-def _write_report(
-    view: ReportFormat,
-    loaded: Report,
-    difference: ReportDifference | None,
-    histories: Sequence[SurfaceHistory],
-    out: Path | None,
-) -> None:
-    options = [*([difference] if view.takes_difference else []), *([histories] if view.takes_history else [])]
+def _load_audits(paths: Sequence[Path]) -> list[AuditRecord]:
+    try:
+        return [read_audit(path) for path in paths]
+    except RecordError as error:
+        raise ConformanceError(f"--audit {error}") from None
+
+
+def _write_report(view: ReportFormat, loaded: Report, parts: ReportParts, out: Path | None) -> None:
+    options = [
+        *([parts.difference] if view.takes_difference else []),
+        *([parts.histories] if view.takes_history else []),
+        *([parts.audits] if view.takes_audits else []),
+    ]
     content = view.render(loaded, *options)
     path = out or DEFAULT_OUTPUT_FOLDER / view.default_file
     files = {path / name: text for name, text in content.items()} if isinstance(content, Mapping) else {path: content}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +21,7 @@ from conformance.catalogue import loading
 from conformance.cli.console import line_width
 from conformance.cli.lookup import dialect_frameworks, find_case, find_dialects, find_surfaces
 from conformance.cli.markdown_pages import translation_page
-from conformance.cli.model_files import ModelRequest, find_source, model_text
+from conformance.cli.model_files import ModelRequest, find_source, graph_text, is_graph_file, model_text
 from conformance.cli.options import CASES_OPTION
 from conformance.cli.parameter_types import ShapeType, parameter_help, parameter_type
 from conformance.judging import ledger
@@ -41,6 +43,7 @@ def _add_parameter_options(command: Any) -> Any:
     return command
 
 
+MODULE_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 GRADIENT_NAMES = tuple(dict.fromkeys(name for one in OPERATORS.values() if one.is_gradient for name in one.outputs))
 """Names of the inputs that a gradient is computed of, for the operators with several."""
 
@@ -115,7 +118,13 @@ class TranslationRequest:
     "inputs",
     multiple=True,
     metavar="LAYER=N,C,…",
-    help="For a model: the shape of the input of a layer. Repeatable.",
+    help="For a model: the shape of the input of a layer; for a model file that is a graph, [NAME=]N,C,… of the input "
+    "of the model. Repeatable.",
+)
+@click.option(
+    "--reader",
+    metavar="NAME[=PYTHON]",
+    help="For a model file that is a graph: the framework that reads it, with the interpreter that has it.",
 )
 @click.option(
     "--format",
@@ -144,6 +153,7 @@ def translate_command(
     style: str,
     values: tuple[str, ...],
     inputs: tuple[str, ...],
+    reader: str | None,
     **options: Any,
 ) -> None:
     """Print equivalent programs for every surface. No framework needs to be installed.
@@ -157,15 +167,26 @@ def translate_command(
     """
     given = {key: value for key, value in options.items() if value is not None}
     source = find_source(what) if dialect is not None else None
-    if dialect is not None and source is not None:
-        _check_model_options(source, given, output_format)
-        model = ModelRequest(what, dialect, globs, style == "module", values, inputs)
+    is_graph = dialect is not None and is_graph_file(what)
+    if dialect is not None and (source is not None or is_graph):
+        _check_model_options(source or Path(what), given, output_format, style)
+        model = ModelRequest(what, dialect, globs, style == "module", values, inputs, output_format == "json", reader)
         background = TranslationBackground((), ledger.load_ledger(), _load_summary(summary))
-        click.echo("\n".join(model_text(source, model, background)).lstrip("\n"))
+        lines = model_text(source, model, background) if source is not None else graph_text(model, background)
+        click.echo("\n".join(lines).lstrip("\n"))
         return
-    for option, value in (("--as module", style == "module"), ("--set", values), ("--input", inputs)):
+    for option, value in (
+        ("--as module", style == "module"),
+        ("--set", values),
+        ("--input", inputs),
+        ("--reader", reader),
+    ):
         if value:
             raise ConformanceError(f"{option}: only for a model, a file that ends with .py or a module, with --from")
+    if dialect is not None and MODULE_PATH.fullmatch(what):
+        raise ConformanceError(
+            f"{what}: no module of this name in this folder or in the environment of {sys.executable}; give its file"
+        )
     request = _translation_request(what, dialect, paths, given)
     surfaces = find_surfaces(globs)
     found = translate_case(request.case, surfaces, _load_background(request.case, summary), request.request)
@@ -178,13 +199,15 @@ def translate_command(
         click.echo("\n".join(text.text_lines(about, found, line_width(text.TRANSLATION_TEXT_WIDTH))))
 
 
-def _check_model_options(source: Path, given: Mapping[str, Any], output_format: str) -> None:
+def _check_model_options(source: Path, given: Mapping[str, Any], output_format: str, style: str) -> None:
     """Raise ConformanceError for an option that a model does not have."""
     if given:
         option = next(iter(given)).replace("_", "-")
         raise ConformanceError(f"--{option}: not for a model; the layers of {source.name} specify it")
-    if output_format != "text":
-        raise ConformanceError(f"--format {output_format}: a model is printed as text only")
+    if output_format == "markdown":
+        raise ConformanceError("--format markdown: a model is printed as text or json")
+    if output_format == "json" and style == "module":
+        raise ConformanceError("--format json: not with --as module")
 
 
 def _translation_request(

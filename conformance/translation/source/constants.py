@@ -26,12 +26,14 @@ class Symbol:
     """An expression without a known value.
 
     text: its source text. default: the default of the function's parameter, if the expression is one.
-    has_default: whether there is a default, which may be None.
+    has_default: whether there is a default, which may be None. is_optional: whether the source has a default whose
+    value is not known.
     """
 
     text: str
     default: Any = None
     has_default: bool = False
+    is_optional: bool = False
 
 
 class NotLiteral(Exception):

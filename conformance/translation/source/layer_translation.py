@@ -32,19 +32,22 @@ from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
 from conformance.translation.layer import ParsedLayer, parse_framework_layer
 from conformance.translation.lowering import native_limitation, translate
-from conformance.translation.side_by_side import TranslationBackground, entries_for_case
+from conformance.translation.side_by_side import TranslationBackground, case_in_one_call, entries_for_case
 from conformance.translation.source.constants import Symbol
-from conformance.translation.source.model_source import FoundLayer
+from conformance.translation.source.model_source import UNNAMED, FoundLayer
+from reports.results.vocabulary import Word
 
 FIRST_NUMBERS, SECOND_NUMBERS = (37, 41, 43, 47, 53, 59, 61), (67, 71, 73, 79, 83, 89, 97)
 """Numbers for symbols. Primes, which are no products of literal sizes, and larger than usual windows."""
 NUMBERS = (FIRST_NUMBERS, SECOND_NUMBERS)
-SMALL_NUMBERS = (5, 7, 11, 13, 17, 19, 23, 29)
+SMALL_NUMBERS: tuple[int, ...] = (5, 7, 11, 13, 17, 19, 23, 29)
 """Numbers in place of numbers of channels, for layers that are too large to become a case."""
 MANY_CHANNELS = 16
 """The smallest number of channels that is replaced."""
 TOO_LARGE = "more than the limit of"
 ARRAY_NAME = "x"
+PLACEHOLDERS = frozenset({"kernel", "bias"})
+"""Variables of a program that pads first, with zeros in place of the weights of the layer."""
 NEEDS_SHAPE = "the size of the input"
 """Phrase of errors about layers whose parameters depend on the shape."""
 
@@ -63,13 +66,22 @@ class TargetLayer:
     needs_shape: bool = False
 
 
+class LayerKind(Word):
+    """What became of a layer."""
+
+    TRANSLATED = "translated"
+    UNTRANSLATED = "not translated"
+    OTHER = "not a window operator"
+    LOCAL = "a class of this source"
+
+
 @dataclass(frozen=True)
 class TranslatedLayer:
     """A layer of the source and its translations.
 
     problem: why it is not translated, "" if it is. meaning: operator and parameters.
     values: symbols for which a number was used. notes: remarks about the layer.
-    needs_shape: whether the layer needs the shape of its input.
+    needs_shape: whether the layer needs the shape of its input. kind: what became of the layer.
     """
 
     layer: FoundLayer
@@ -78,6 +90,7 @@ class TranslatedLayer:
     notes: tuple[str, ...] = ()
     targets: tuple[TargetLayer, ...] = ()
     needs_shape: bool = False
+    kind: LayerKind = LayerKind.TRANSLATED
 
 
 @dataclass(frozen=True)
@@ -100,10 +113,18 @@ class SourceTranslator:
 
     def translate(self, layer: FoundLayer) -> TranslatedLayer:
         """Return the layer with its translations, or with the reason why there are none."""
+        found = self._translate(layer)
+        return replace(found, notes=(layer.class_note, *found.notes)) if layer.class_note else found
+
+    def _translate(self, layer: FoundLayer) -> TranslatedLayer:
         if layer.local_line is not None:
-            return TranslatedLayer(layer, f"a class of this source, line {layer.local_line}")
+            return TranslatedLayer(layer, f"a class of this source, line {layer.local_line}", kind=LayerKind.LOCAL)
         if not any(layer.class_name in dialect.layers_by_name for dialect in self.dialects):
-            return TranslatedLayer(layer, self._other_text(layer))
+            return TranslatedLayer(layer, self._other_text(layer), kind=LayerKind.OTHER)
+        if UNNAMED in layer.keywords:
+            names = _text_of(layer.keywords[UNNAMED])
+            problem = f"its arguments {UNNAMED}{names} are those of a caller"
+            return TranslatedLayer(layer, problem, kind=LayerKind.UNTRANSLATED)
         layer, notes = self._without_separate(layer)
         try:
             found = self._translate_window_layer(layer)
@@ -112,7 +133,31 @@ class SourceTranslator:
             if TOO_LARGE in str(error) and (smaller := self._translate_smaller(layer)):
                 return replace(smaller, notes=(*notes, *smaller.notes))
             message = str(error).partition(": ")[2] if str(error).startswith("'") else str(error)
-            return TranslatedLayer(layer, message, needs_shape=NEEDS_SHAPE in message)
+            asks = NEEDS_SHAPE in message
+            return TranslatedLayer(layer, message, needs_shape=asks, kind=LayerKind.UNTRANSLATED)
+
+    def translate_request(
+        self, layer: FoundLayer, request: CaseRequest, notes: tuple[str, ...] = ()
+    ) -> TranslatedLayer:
+        """Return a layer whose case is known. Raises ConformanceError for a request without a case."""
+        parsed, case = ParsedLayer(request), request.case()
+        targets = [self._target(*one, case, parsed) for one in self.surfaces]
+        return replace(self._translated(layer, (parsed, case), targets), notes=notes)
+
+    def translate_reduced(
+        self, layer: FoundLayer, requests: Sequence[CaseRequest], numbers: Sequence[Mapping[str, int]]
+    ) -> TranslatedLayer | None:
+        """Return a layer that is too large for a case, translated with two smaller requests.
+
+        numbers: for each request, the number that stands for a number of the layer, by the text of the latter. None if
+        the texts differ in more than these numbers.
+        """
+        parsed = [(ParsedLayer(request), request.case()) for request in requests]
+        pair = (parsed[0], parsed[1])
+        targets = [self._symbolic_target(*one, pair, numbers) for one in self.surfaces]
+        if not all(targets):
+            return None
+        return self._translated(layer, parsed[0], [one for one in targets if one], (), numbers[0])
 
     def _other_text(self, layer: FoundLayer) -> str:
         """Return that the layer is not a window operator, with what to check on the targets."""
@@ -260,9 +305,15 @@ class SourceTranslator:
     ) -> TranslatedLayer:
         case = parsed[1]
         kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
-        meaning = f"{case.operator}, {call_text(case.operator, case.parameters, kernel)}"
+        calls = [_meaning(case.operator, case.parameters, kernel)]
+        for following in case.then:
+            kernel = following.inputs["kernel"].shape if "kernel" in following.inputs else ()
+            calls.append(_meaning(following.operator, following.parameters, kernel))
+        meaning = "; then ".join(calls)
         notes = [f"{one.text} is {one.default!r} by default" for one in symbols if one.has_default]
-        meaning = "; ".join([_with_symbols(meaning, numbers or {}), *notes, *parsed[0].notes])
+        # The weights of a layer that pads first are placeholders in the program, and are not part of the text.
+        remarks = () if parsed[0].request.padding_mode else parsed[0].notes
+        meaning = "; ".join([_with_symbols(meaning, numbers or {}), *notes, *remarks])
         return TranslatedLayer(layer, "", meaning, (), tuple(targets))
 
     def _symbolic_target(
@@ -285,10 +336,10 @@ class SourceTranslator:
 
     def _target(self, _backend: Backend, surface: Surface, case: Case, parsed: ParsedLayer) -> TargetLayer:
         style = self.styles.get(surface.name, PLAIN_STYLE)
-        program = translate(case, surface)
+        program = _program_of(parsed.request, case, surface)
         if isinstance(program, Unsupported):
             return TargetLayer(surface.name, None, program.reason)
-        steps = layer_steps(program.text, len(case.inputs), style)
+        steps = _steps_of(parsed.request, case, program, style)
         if steps is None:
             return TargetLayer(surface.name, None, f"{program.how}: several calls share the weights, see {HOW_TO_SEE}")
         return TargetLayer(
@@ -301,6 +352,21 @@ class SourceTranslator:
     def _deviations(self, case: Case, surface: Surface) -> Iterator[str]:
         for entry in entries_for_case(self.background, case, surface.name):
             yield f"known deviation {entry.id}: {' '.join(entry.reason.split())}"
+
+
+def _meaning(operator: str, parameters: Mapping[str, Any], kernel: Sequence[int]) -> str:
+    return ", ".join(filter(None, [operator, call_text(operator, parameters, kernel)]))
+
+
+def _program_of(request: CaseRequest, case: Case, surface: Surface) -> Program | Unsupported:
+    """Return the program of a case. A layer that pads first is one call where the surface has one."""
+    one_call = case_in_one_call(case, surface) if request.padding_mode else None
+    return translate(one_call or case, surface)
+
+
+def _steps_of(request: CaseRequest, case: Case, program: Program, style: ModuleStyle) -> tuple[LayerStep, ...] | None:
+    placeholders = PLACEHOLDERS if request.padding_mode else frozenset[str]()
+    return layer_steps(program.text, len(case.inputs), style, placeholders)
 
 
 def _case_of(request: CaseRequest) -> Case:
@@ -325,6 +391,10 @@ def _written_for(layer: TranslatedLayer, fixed: Mapping[str, Any]) -> Translated
     """Return the layer with a note about the defaults that its texts have as numbers."""
     values = ", ".join(f"{name}={value!r}" for name, value in fixed.items())
     return replace(layer, notes=(*layer.notes, f"written for {values}, the default")) if fixed else layer
+
+
+def _text_of(value: Any) -> str:
+    return value.text if isinstance(value, Symbol) else repr(value)
 
 
 def _framework_of(surface: str) -> str:
@@ -375,7 +445,7 @@ def _depends_on_size(request: CaseRequest, surface: Surface, steps: tuple[LayerS
             case = other.case()
         except ConformanceError:  # the parameters are invalid for this size
             continue
-        program = translate(case, surface)
-        if isinstance(program, Unsupported) or layer_steps(program.text, len(case.inputs), style) != steps:
+        program = _program_of(other, case, surface)
+        if isinstance(program, Unsupported) or _steps_of(other, case, program, style) != steps:
             return True
     return False

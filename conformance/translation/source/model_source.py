@@ -10,10 +10,12 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from conformance import ConformanceError
 from conformance.adapters.api import Dialect
+from conformance.translation.source.class_bindings import ClassBinding, find_bindings, function_bindings
 from conformance.translation.source.constants import (
     Names,
     NotLiteral,
@@ -32,6 +34,10 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 SELF = "self"
 CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict", "OrderedDict", "List", "HybridSequential"})
 """Classes and functions whose arguments are the layers of a sequence."""
+GRAPH = "graph"
+"""The kind of the scope of a model that is a graph of nodes, not a source text."""
+UNNAMED = "**"
+"""The name of arguments that are passed as a dictionary."""
 NOT_LAYERS = frozenset({"Module", "Model", "Parameter", "Param", "Input", "InputLayer", "Rngs", "Buffer", "Variable"})
 
 
@@ -39,8 +45,9 @@ NOT_LAYERS = frozenset({"Module", "Model", "Parameter", "Param", "Input", "Input
 class Scope:
     """The class or function that contains layers.
 
-    kind: "class", "function" or "module". parameters: those of the constructor or function. forward: the lines of the
-    methods that a class has besides the constructor.
+    kind: "class", "function", "module" or "graph". parameters: those of the constructor or function. forward: the lines
+    of the methods that a class has besides the constructor. calls: the names of the layers of a graph in which each
+    reads the result of the one before it; `()` for other graphs.
     """
 
     kind: str
@@ -48,6 +55,12 @@ class Scope:
     line: int
     parameters: Mapping[str, Symbol] = field(default_factory=dict)
     forward: Sequence[str] = ()
+    calls: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """What the number of a layer counts: lines, or nodes of a graph."""
+        return "node" if self.kind == GRAPH else "line"
 
 
 @dataclass(frozen=True)
@@ -58,6 +71,7 @@ class FoundLayer:
     arguments, keywords: values; a Symbol for an expression without a known value.
     text: the call as in the source. local_line: the line of the class, if the text defines it.
     returned: whether the function returns the layer. is_stored: whether an attribute or variable has its name.
+    class_note: the class that a variable stands for, if the call names a variable.
     """
 
     scope: Scope
@@ -70,6 +84,7 @@ class FoundLayer:
     local_line: int | None = None
     returned: bool = False
     is_stored: bool = False
+    class_note: str = ""
 
     @property
     def class_name(self) -> str:
@@ -125,6 +140,7 @@ class _Reader:
         self.aliases, self.star_modules = _imports(tree)
         self.classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         self.constants = _single_values(tree.body, {})
+        self.bindings = find_bindings(tree.body, {}, self.class_of)
         self.found: list[FoundLayer] = []
 
     def layers(self) -> list[FoundLayer]:
@@ -136,8 +152,37 @@ class _Reader:
             elif isinstance(node, Function):
                 self._read_function(node, Scope("function", node.name, node.lineno, _parameters(node, {})), {})
             else:
-                _Body(self, module, {}).visit_statement(node)
-        return list(_with_different_names(self.found))
+                _Body(self, module, {}, self.bindings).visit_statement(node)
+        self.found = list(_with_different_names(self.found))
+        return [one for layer in self.found for one in (layer, *self._with_given_arguments(layer))]
+
+    def _with_given_arguments(self, layer: FoundLayer) -> Iterator[FoundLayer]:
+        """Yield the layers in a class of this text to which a call passes arguments by `**kwargs`.
+
+        In the class, these layers have arguments without a name, so they are translated for each call of the class.
+        """
+        node = self.classes.get(layer.called)
+        constructor = next((one for one in node.body if getattr(one, "name", "") == "__init__"), None) if node else None
+        if not isinstance(constructor, Function) or constructor.args.kwarg is None:
+            return
+        names = [one.arg for one in (*constructor.args.posonlyargs, *constructor.args.args)][1:]
+        given = {**dict(zip(names, layer.arguments, strict=False)), **layer.keywords}
+        rest = {name: value for name, value in given.items() if name not in _parameters(constructor, self.constants)}
+        for inner in self.found:
+            if inner.scope.name == layer.called and UNNAMED in inner.keywords and UNNAMED not in layer.keywords:
+                keywords = {name: value for name, value in inner.keywords.items() if name != UNNAMED}
+                known = {name: _with_values(value, given) for name, value in {**keywords, **rest}.items()}
+                arguments = tuple(_with_values(value, given) for value in inner.arguments)
+                yield replace(
+                    inner,
+                    scope=layer.scope,
+                    name=f"{layer.name}.{inner.name}",
+                    line=layer.line,
+                    arguments=arguments,
+                    keywords=known,
+                    text=f"{inner.text} in {layer.text}",
+                    returned=False,
+                )
 
     def _read_class(self, node: ast.ClassDef) -> None:
         methods = {one.name: one for one in node.body if isinstance(one, Function)}
@@ -154,14 +199,29 @@ class _Reader:
         names = _without_changed(node, {**names, **_attributes(node, constructor, {**self.constants, **parameters})})
         counts = _assignments([*methods.values()])
         changed = {name for name, count in counts.items() if count > 1 and name.startswith(f"{SELF}.")}
+        # Attributes that the constructor sets to a class, and those of the class itself.
+        bound = {f"{SELF}.{name}": one for name, one in find_bindings(node.body, self.bindings, self.class_of).items()}
+        own = function_bindings(constructor, {**self.bindings, **bound}, self.class_of) if constructor else bound
+        bound |= {name: one for name, one in own.items() if name.startswith(f"{SELF}.") and counts[name] <= 1}
         for method in methods.values():
-            self._read_function(method, scope, names, changed)
+            self._read_function(method, scope, names, changed, bound)
 
-    def _read_function(self, node: Function, scope: Scope, names: Names, changed: Collection[str] = ()) -> None:
-        """Read a function. changed: attributes that several methods assign, whose value is not known."""
+    def _read_function(
+        self,
+        node: Function,
+        scope: Scope,
+        names: Names,
+        changed: Collection[str] = (),
+        bound: Mapping[str, ClassBinding] = MappingProxyType({}),
+    ) -> None:
+        """Read a function.
+
+        changed: attributes that several methods assign, whose value is not known. bound: attributes that are classes.
+        """
         own = {**self.constants, **names, **_parameters(node, self.constants)}
         local = {name: value for name, value in _single_values(node.body, own).items() if name not in changed}
-        body = _Body(self, scope, {**own, **local})
+        bindings = function_bindings(node, {**self.bindings, **bound}, self.class_of)
+        body = _Body(self, scope, {**own, **local}, bindings)
         for statement in node.body:
             body.visit_statement(statement)
 
@@ -181,6 +241,14 @@ class _Reader:
             return name
         return name if last in self.others and name.partition(".")[0] in self.roots else None
 
+    def class_of(self, node: ast.expr) -> str | None:
+        """Return the name of a class that an expression names: one of layers, or one of this text."""
+        name = dotted_name(node) or ""
+        found = name if name in self.classes else self.resolve(node)
+        return (
+            found if found in self.classes or (found or "").rpartition(".")[2] in self.known | {*self.others} else None
+        )
+
     def is_container(self, node: ast.expr) -> bool:
         """Whether an expression names a sequence of layers."""
         return (dotted_name(node) or "").rpartition(".")[2] in CONTAINERS
@@ -197,8 +265,9 @@ class _Position:
 class _Body:
     """Reads the statements of a function, class or module."""
 
-    def __init__(self, reader: _Reader, scope: Scope, names: Names) -> None:
+    def __init__(self, reader: _Reader, scope: Scope, names: Names, bindings: Mapping[str, ClassBinding]) -> None:
         self.reader, self.scope, self.names = reader, scope, {**names, **reader.given}
+        self.bindings = bindings
 
     def visit_statement(self, node: ast.AST) -> None:
         """Read a statement and all statements in it."""
@@ -249,8 +318,9 @@ class _Body:
             else:
                 self._visit_items(node.args, position.name)
             return
-        called = self.reader.resolve(node.func)
-        local = self.reader.classes.get(dotted_name(node.func) or "")
+        bound = self.bindings.get(dotted_name(node.func) or "")
+        local = self.reader.classes.get(bound.called if bound else dotted_name(node.func) or "")
+        called = self.reader.resolve(node.func) if bound is None else None if local else bound.called
         # layers.Conv2D(8, 3)(x): the inputs come first, and the variable has the result.
         if not isinstance(node.func, (ast.Name, ast.Attribute)):
             for argument in node.args:
@@ -262,16 +332,24 @@ class _Body:
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             self.visit(argument, _Position())
         if called is not None or (local is not None and position.name):
-            self._add(node, called or local.name if local else str(called), position, local)
+            self._add(node, called or local.name if local else str(called), position, local, bound)
 
     def _is_layer(self, node: ast.expr) -> bool:
         is_call = isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute))
         return is_call and not self.reader.is_container(node.func) and self.reader.resolve(node.func) is not None  # type: ignore[attr-defined]
 
-    def _add(self, node: ast.Call, called: str, position: _Position, local: ast.ClassDef | None) -> None:
+    def _add(
+        self,
+        node: ast.Call,
+        called: str,
+        position: _Position,
+        local: ast.ClassDef | None,
+        bound: ClassBinding | None = None,
+    ) -> None:
         if len(self.reader.found) >= MAX_LAYERS:
             raise ConformanceError(f"more than {MAX_LAYERS} layers")
-        keywords = {str(one.arg or "**"): argument_value(one.value, self.names) for one in node.keywords}
+        given = [*(bound.keywords if bound else ()), *node.keywords]
+        keywords = {str(one.arg or UNNAMED): argument_value(one.value, self.names) for one in given}
         own = keywords.get("name")
         last = called.rpartition(".")[2]
         stored = position.name if last[:1].isupper() else ""
@@ -289,8 +367,23 @@ class _Body:
                 local.lineno if local else None,
                 position.returned,
                 bool(stored),
+                bound.note(source_of(node.func)) if bound else "",
             )
         )
+
+
+def _with_values(value: Any, names: Names) -> Any:
+    """Return an argument of a class with the values of the parameters of the class."""
+    if isinstance(value, tuple):
+        return tuple(_with_values(item, names) for item in value)
+    if not isinstance(value, Symbol):
+        return value
+    try:
+        node = ast.parse(value.text, mode="eval").body
+    except (SyntaxError, ValueError):  # a shortened text
+        return value
+    found = argument_value(node, names)
+    return value if isinstance(found, Symbol) and found.text == value.text else found
 
 
 def _member(name: str, part: str) -> str:
@@ -363,7 +456,7 @@ def _symbol(name: str, default: ast.expr | None, names: Names) -> Symbol:
     try:
         return Symbol(name, evaluate(default, names), has_default=True)
     except NotLiteral:
-        return Symbol(name)
+        return Symbol(name, is_optional=True)
 
 
 def _fields(node: ast.ClassDef, names: Names) -> dict[str, Symbol]:

@@ -11,12 +11,17 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 from conformance.adapters.api import INDENT, LayerStep, ModuleStyle
 from conformance.translation.source.constants import Symbol
 from conformance.translation.source.layer_translation import TargetLayer, TranslatedLayer
-from conformance.translation.source.model_source import Scope
+from conformance.translation.source.model_source import GRAPH, Scope
 
+CLASS_KINDS = frozenset({"class", GRAPH})
+"""Kinds of scopes that are written as classes."""
+JSON_FORMAT = 1
+"""Version of the JSON output."""
 COMMENT_WIDTH = 110
 """Maximum width of comments, in characters."""
 
@@ -28,7 +33,7 @@ def module_lines(layers: Sequence[TranslatedLayer], surface: str, style: ModuleS
         yield ""
         yield ""
         own = [(one, next((target for target in one.targets if target.surface == surface), None)) for one in members]
-        yield from _class_lines(scope, own, style) if scope.kind == "class" else _function_lines(scope, own, style)
+        yield from _class_lines(scope, own, style) if scope.kind in CLASS_KINDS else _function_lines(scope, own, style)
 
 
 Member = tuple[TranslatedLayer, TargetLayer | None]
@@ -43,18 +48,37 @@ def _class_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle) ->
         yield ""
     yield INDENT + style.constructor.format(parameters=_parameters(scope, style))
     body = [*style.first_lines, *(line for member in members for line in _attribute_lines(member, style, rename))]
-    yield from textwrap.indent("\n".join(body or ["pass"]), INDENT * 2).splitlines()
+    if all(line.startswith("#") for line in body):
+        body.append("pass")
+    yield from textwrap.indent("\n".join(body), INDENT * 2).splitlines()
     for layer, target in members:
         if target and target.steps and not _is_attribute(target.steps, style):
             yield ""
             yield f"{INDENT}def {_identifier(layer.layer.name)}(self, x):"
             yield from _method_lines(layer, target.steps, rename)
+    if scope.calls:
+        yield from _chain_lines(members, style)
+        return
     yield ""
     yield f"{INDENT}def {style.call_method}(self, x):"
     yield f"{INDENT * 2}# Write the calls of the source here:"
     for method in scope.forward:
         yield from (f"{INDENT * 2}#{line[3:] if line.startswith(INDENT) else line}" for line in method.splitlines())
     yield f"{INDENT * 2}raise NotImplementedError"
+
+
+def _chain_lines(members: Sequence[Member], style: ModuleStyle) -> Iterator[str]:
+    """Yield a method for each node without a translation, and the method that calls all nodes in order."""
+    members = [(layer, target) for layer, target in members if layer.layer.name in layer.layer.scope.calls]
+    for layer, target in members:
+        if not target or not target.steps:
+            yield ""
+            yield f"{INDENT}def {_identifier(layer.layer.name)}(self, x):"
+            yield f"{INDENT * 2}raise NotImplementedError({layer.layer.text!r})"
+    yield ""
+    yield f"{INDENT}def {style.call_method}(self, x):"
+    yield from (f"{INDENT * 2}x = self.{_identifier(layer.layer.name)}(x)" for layer, _ in members)
+    yield f"{INDENT * 2}return x"
 
 
 def _function_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle) -> Iterator[str]:
@@ -89,6 +113,7 @@ def _attribute_lines(member: Member, style: ModuleStyle, rename: _Names) -> Iter
         return
     for number, step in enumerate(target.steps):
         if step.has_weights:
+            yield f"# ! the weights of {layer.layer.name} are those of {name}_{number}"
             yield f"self.{name}_{number} = {rename(step.text)}"
 
 
@@ -121,7 +146,7 @@ def _comments(layer: TranslatedLayer, target: TargetLayer | None) -> Iterator[st
     found = layer.layer
     remarks = list(remark_texts(layer, target))
     is_done = bool(target and target.steps)
-    yield from comment_lines(f"line {found.line}: {'' if is_done else f'{found.name} = '}{found.text}")
+    yield from comment_lines(f"{found.scope.place} {found.line}: {'' if is_done else f'{found.name} = '}{found.text}")
     yield from (line for remark in remarks for line in comment_lines(f"! {remark}"))
 
 
@@ -167,27 +192,70 @@ class _Names:
 
 
 def _identifier(name: str) -> str:
-    return re.sub(r"\W", "_", name)
+    """Return a name of Python. Nodes of a graph have names such as `/features/0/Conv`."""
+    found = re.sub(r"\W", "_", re.sub(r"^\W+", "", name))
+    return found if found.isidentifier() else f"layer_{found}"
 
 
 def _field(name: str, symbol: Symbol) -> str:
+    if symbol.is_optional:
+        return f"{name}: object = None"
     kind = type(symbol.default).__name__ if symbol.default is not None else "object"
     return f"{name}: {kind} = {symbol.default!r}" if symbol.has_default else f"{name}: int"
 
 
 def _parameters(scope: Scope, style: ModuleStyle) -> str:
-    own = (f"{name}={one.default!r}" if one.has_default else name for name, one in scope.parameters.items())
+    # A default whose value is not known, such as a class of the source, is written as None.
+    own = (
+        f"{name}={one.default!r}" if one.has_default or one.is_optional else name
+        for name, one in scope.parameters.items()
+    )
     return "".join(f", {one}" for one in [*own, *style.extra_parameters])
+
+
+def layers_record(layers: Iterable[TranslatedLayer], where: str) -> dict[str, Any]:
+    """Return the list as JSON values."""
+    return {"format": JSON_FORMAT, "source": where, "layers": [_layer_record(one) for one in layers]}
+
+
+def _layer_record(layer: TranslatedLayer) -> dict[str, Any]:
+    found = layer.layer
+    return {
+        "name": found.full_name,
+        "scope": {"kind": found.scope.kind, "name": found.scope.name},
+        found.scope.place: found.line,
+        "text": found.text,
+        "called": found.called,
+        "kind": layer.kind.value,
+        "meaning": layer.meaning,
+        "problem": layer.problem,
+        "notes": list(layer.notes),
+        "needs_shape": layer.needs_shape,
+        "targets": {
+            one.surface: {
+                "steps": [
+                    {"text": step.text, "is_layer": step.is_layer, "has_weights": step.has_weights}
+                    for step in one.steps or ()
+                ],
+                "supported": one.steps is not None,
+                "reason": one.reason,
+                "remarks": list(one.caveats),
+                "needs_shape": one.needs_shape,
+            }
+            for one in layer.targets
+        },
+    }
 
 
 def list_lines(layers: Iterable[TranslatedLayer], where: str) -> Iterator[str]:
     """Yield the lines of the list: each layer with its meaning and its text on every surface."""
     for scope, members in groupby(layers, key=lambda one: one.layer.scope):
-        title = f"{scope.kind} {scope.name}, line {scope.line}" if scope.name else "module"
+        where_in = f"{scope.line} nodes" if scope.kind == GRAPH else f"line {scope.line}"
+        title = f"{scope.kind} {scope.name}, {where_in}" if scope.name else scope.kind
         yield from ("", f"{where}: {title}")
         for layer in members:
             found = layer.layer
-            yield f"  {found.name}, line {found.line}: {found.text}"
+            yield f"  {found.name}, {scope.place} {found.line}: {found.text}"
             yield from _indented(layer.problem or layer.meaning)
             yield from (line for note in layer.notes for line in _indented(f"! {note}"))
             groups: dict[TargetLayer, list[str]] = {}

@@ -6,6 +6,8 @@ window.Report.withData(() => {
   const CELL = 34; // size of a cell in SVG units
   const MOST = 24; // maximum number of cells drawn along an axis
   const MOST_SLICES = 4;
+  const SMALL_CELL = 9; // size of a cell in a small picture, in pixels
+  const MOST_SMALL = 12; // maximum number of cells of a small picture along an axis
   const MOST_NAMED = 12; // maximum number of values in the sentence
   const SIGN = { padding: "·", beyond: "_", cropped: "×" };
   const WORD = { input: "input cell", padding: "cell of padding", beyond: "cell past the padding", cropped: "cropped cell" };
@@ -15,10 +17,10 @@ window.Report.withData(() => {
   const span = (cells) => [Math.min(...cells), Math.max(...cells)];
 
   // The drawn positions of an axis: all of them, or as many as fit around the window.
-  function drawn(axis, reads) {
+  function drawn(axis, reads, most = MOST) {
     const [start, end] = [Math.min(0, -axis.before), axis.size + Math.max(0, axis.after) + axis.overhang];
-    const from = end - start <= MOST || reads.length === 0 ? start : Math.min(Math.max(start, reads[0] - Math.floor((MOST - (reads.at(-1) - reads[0])) / 2)), end - MOST);
-    return Array.from({ length: Math.min(MOST, end - start) }, (_, step) => from + step);
+    const from = end - start <= most || reads.length === 0 ? start : Math.min(Math.max(start, reads[0] - Math.floor((most - (reads.at(-1) - reads[0])) / 2)), end - most);
+    return Array.from({ length: Math.min(most, end - start) }, (_, step) => from + step);
   }
 
   // The value of x at a position of a plane as text, or the sign of padding and cells beyond it.
@@ -30,14 +32,14 @@ window.Report.withData(() => {
   }
 
   // A drawing of one slice of the input, with the cells that are read and the gaps of the dilation.
-  function Slice({ title, axes, reads, rows, columns, lead, value, label }) {
+  function Slice({ title, axes, reads, rows, columns, lead, value, label, next = null, cell = CELL }) {
     const [down, across] = reads;
     const reading = down.length > 0 && across.length > 0;
     const [top, bottom] = span(down);
     const [left, right] = span(across);
     const inside = (row, column) => reading && row >= top && row <= bottom && column >= left && column <= right;
     return html`<figure class="slice"><figcaption class="small muted">${title}</figcaption>
-      <svg viewBox=${`-1 -1 ${columns.length * CELL + 2} ${rows.length * CELL + 2}`} style=${{ width: `${columns.length * CELL + 2}px` }} role="img" aria-label=${label}>
+      <svg viewBox=${`-1 -1 ${columns.length * CELL + 2} ${rows.length * CELL + 2}`} style=${{ width: `${columns.length * cell + 2}px` }} role="img" aria-label=${label}>
         ${rows.map((row, y) => columns.map((column, x) => {
           const kind = kindAt(axes, [...lead, row, column]);
           const read = down.includes(row) && across.includes(column);
@@ -48,6 +50,8 @@ window.Report.withData(() => {
         }))}
         ${reading && html`<rect class="window" x=${(left - columns[0]) * CELL} y=${(top - rows[0]) * CELL}
           width=${(right - left + 1) * CELL} height=${(bottom - top + 1) * CELL} />`}
+        ${reading && next && html`<rect class="window next" x=${(next[0] - columns[0]) * CELL} y=${(top - rows[0]) * CELL}
+          width=${(next[1] - next[0] + 1) * CELL} height=${(bottom - top + 1) * CELL} />`}
       </svg></figure>`;
   }
 
@@ -132,5 +136,25 @@ window.Report.withData(() => {
     </section>`;
   }
 
-  Object.assign(window.Report, { WindowView });
+  // A small picture without numbers: the first window and the next one to its right, in the corner of the input.
+  function WindowPicture({ one }) {
+    const found = geometry(one);
+    if (!found) return null;
+    const pair = (list, missing) => (list.length === 1 ? [missing, list[0]] : list.slice(-2));
+    const first = found.outputs.map(() => 0);
+    const reads = found.reads(first);
+    const [vertical, horizontal] = pair(found.axes, ROW);
+    const [down, across] = pair(reads, [0]);
+    const [rows, columns] = [drawn(vertical, down, MOST_SMALL), drawn(horizontal, across, MOST_SMALL)];
+    const following = horizontal.outputs > 1 ? horizontal.reads(1) : [];
+    const next = following.length > 0 && columns.includes(following.at(-1)) && columns.includes(following[0]) ? span(following) : null;
+    const axes = found.axes.length === 1 ? [ROW, ...found.axes] : found.axes;
+    const lead = found.axes.length === 3 ? [reads[0][0] ?? 0] : [];
+    const label = `The first window reads ${sentence(axes, found.axes.length === 1 ? [[0], ...reads] : reads, () => "")}.`;
+    const isPartial = rows.length < vertical.size || columns.length < horizontal.size;
+    return html`<${Slice} title=${isPartial ? "corner of the input, first windows" : "the input, first windows"} label=${label} axes=${axes} reads=${[down, across]} rows=${rows} columns=${columns}
+      lead=${lead} value=${(_, kind) => SIGN[kind] || ""} next=${next} cell=${SMALL_CELL} />`;
+  }
+
+  Object.assign(window.Report, { WindowView, WindowPicture });
 });

@@ -1,10 +1,13 @@
 """`conformance translate` with the file or module of a model: selection of the file, options and errors."""
 
+import json
 import shlex
 
 import pytest
 
 from conformance import cli
+from conformance.adapters import registry
+from conformance.adapters.api import ModelReader
 from conformance.cli.model_files import find_source
 
 MODEL = """\
@@ -53,7 +56,10 @@ def test_file_lists_its_layers_and_asks_for_a_shape_once(translated):
         "    flax.linen: nn.Conv(planes, (3, 3), strides=(1, 1), padding=((planes, planes), (planes, planes)))" in out
     )
     assert "not a window operator: check momentum" in out
-    assert out.endswith("2 of 3 layers translated\ngive the shape of the input of Net.pool: --input LAYER=N,C,…\n")
+    assert out.splitlines()[-2:] == [
+        "2 of 2 window operators translated; 1 other layer",
+        "give the shape of the input of Net.pool: --input LAYER=N,C,…",
+    ]
 
 
 def test_shape_and_value_change_the_text(translated):
@@ -87,7 +93,7 @@ def test_other_text_is_no_source(text):
         ("other.py --from torch --to flax", "other.py: no such file"),
         ("model.py --from torch", "needs --to"),
         ("model.py --from torch --to flax --stride 2", "--stride: not for a model"),
-        ("model.py --from torch --to flax --format json", "text only"),
+        ("model.py --from torch --to flax --format markdown", "text or json"),
         ("model.py --from torch --to jax.lax --as module", "jax.lax has no modules"),
         ("model.py --from torch --to flax --set planes", "expected NAME=VALUE"),
         ("model.py --from torch --to flax --set planes=f()", "expected NAME=VALUE"),
@@ -109,3 +115,71 @@ def test_errors_are_one_line(translated, model, line, message):
     assert (status, out) == (2, "")
     assert message in error
     assert error.count("\n") == 1
+
+
+GRAPH_SCRIPT = """\
+def read_model(source, model):
+    window = {"window": [2, 2], "stride": [2, 2], "padding": [[0, 0], [0, 0]], "dilation": [1, 1], "rounding": "floor"}
+    model.add_node("relu", "Relu", ["x"], ["a"])
+    model.add_node("pool", "MaxPool", ["a"] + ["x"] * ("branch" in source), ["y"])
+    model.add("pool", "max_pool", window, shape=model.inputs.get("", (1, 2, 8, 8)), dtype="float32", source="MaxPool")
+"""
+
+
+@pytest.fixture
+def graph(tmp_path, monkeypatch):
+    """Create files of a format whose reader returns two nodes."""
+    script = tmp_path / "reader.py"
+    script.write_text(GRAPH_SCRIPT, "utf-8")
+    readers = {"fake": ModelReader(script, "numpy.loops", (".fake",), ())}
+    monkeypatch.setattr(registry, "model_readers", lambda: readers)
+    for name in ("net", "branch"):
+        (tmp_path / f"{name}.fake").write_text("", "utf-8")
+
+
+@pytest.mark.usefixtures("graph")
+def test_model_file_lists_its_nodes(translated):
+    status, out, error = translated("net.fake --from fake --to flax --input 1x2x16x16")
+    assert (status, error) == (0, "")
+    assert out.startswith("net.fake: graph Net, 2 nodes\n  relu, node 1: Relu(x)\n    not a window operator\n")
+    assert "    flax.linen: x = nn.max_pool(x, (2, 2), strides=(2, 2))" in out
+    assert out.endswith("1 of 1 window operators translated; 1 other layer\n")
+
+
+@pytest.mark.usefixtures("graph")
+def test_model_file_that_is_a_chain_is_written_as_a_module(translated):
+    _, out, _ = translated("net.fake --from fake --to flax --as module")
+    assert "x = self.relu(x)\n        x = self.pool(x)\n        return x" in out
+    _, out, _ = translated("branch.fake --from fake --to flax --as module")
+    assert out.startswith("# no chain: ")
+    assert "branch.fake: graph Branch, 2 nodes" in out
+
+
+@pytest.mark.usefixtures("graph")
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("net.fake --from torch --to flax", "--reader torch: unknown"),
+        ("net.fake --from fake", "needs --to"),
+        ("net.fake --from fake --to flax --set a=1", "--set"),
+        ("net.fake --from fake --to flax --input 1xa", "--input 1xa"),
+        ("net.fake --from fake --to flax --format json --as module", "--format json"),
+    ],
+)
+def test_wrong_options_of_a_model_file_end_in_one_line(translated, line, message):
+    status, _, error = translated(line)
+    assert status == 2
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_model_as_json_has_every_layer(translated):
+    status, out, _ = translated("model.py --from torch --to flax --format json")
+    assert status == 0
+    assert [one["name"] for one in json.loads(out)["layers"]] == ["Net.conv", "Net.pool", "Net.bn"]
+
+
+def test_missing_module_is_named(translated):
+    status, _, error = translated("no.such.module --from torch --to flax")
+    assert status == 2
+    assert "no.such.module: no module of this name" in error

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from reports.results import Report, load_report
-from reports.views.html import LIBRARY_FILES, _read_script, case_link, render_html, results_link, with_line_breaks
+from reports.views.html import LIBRARY_FILES, case_link, render_html, results_link
 from reports.views.html_data import compress_json, report_payload
+from reports.views.template_environment import read_script, with_line_breaks
 from tests.support import example_results as example
 
 ALL = (example.alpha(), example.beta(example.HOSTILE), example.gamma(), example.delta())
@@ -62,7 +63,7 @@ def test_page_makes_no_network_requests(page):
     assert "default-src 'none'" in page
     own_text = page
     for path in LIBRARY_FILES:
-        own_text = own_text.replace(_read_script(path), "")
+        own_text = own_text.replace(read_script(path), "")
     assert len(own_text) < len(page) / 2
     assert "@import" not in own_text
     assert "url(" not in own_text

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 MAX_LAYERS = 20000
+MAX_NODES = 200000
 MAX_WEIGHTS = 4096
 """Maximum number of elements of a kernel that are written. Of a larger kernel, the first channels are written."""
 MAX_NAME_LENGTH = 200
@@ -45,6 +46,7 @@ class Model:
         self.limits = limits
         self.layers: list[dict[str, Any]] = []
         self.others: dict[str, int] = {}
+        self.nodes: list[dict[str, Any]] = []
 
     def add(self, name: str, operator: str, parameters: dict[str, Any], **fields: Any) -> None:
         """Add a layer with an operator of the suite.
@@ -61,6 +63,15 @@ class Model:
     def add_other(self, kind: str) -> None:
         """Count a layer that has no window."""
         self.others[kind] = self.others.get(kind, 0) + 1
+
+    def add_node(self, name: str, kind: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        """Add a node of the graph in its order, whether or not it has a window. A reader of another format need not.
+
+        name: as of its layer. inputs: the values that it reads, without constants.
+        """
+        if len(self.nodes) < MAX_NODES:
+            node = {"name": name, "kind": kind, "inputs": list(inputs), "outputs": list(outputs)}
+            self.nodes.append({**node, "name": name[:MAX_NAME_LENGTH], "kind": kind[:MAX_NAME_LENGTH]})
 
     def _append(self, layer: dict[str, Any]) -> None:
         if not _is_finite(layer.get("parameters")):
@@ -181,7 +192,7 @@ def main(request_path: str, result_path: str) -> None:
             read_reference(request["source"], request["readers"], model)
         else:
             runpy.run_path(request["readers"][0]["script"])["read_model"](request["source"], model)
-        result = {"layers": model.layers, "others": model.others, "surface": model.surface}
+        result = {"layers": model.layers, "others": model.others, "nodes": model.nodes, "surface": model.surface}
     except ModelError as error:
         result = {"error": str(error)}
     except MemoryError:

@@ -57,10 +57,13 @@ class LayerStep:
     has_weights: bool = False
 
 
-def layer_steps(program: str, inputs: int, style: ModuleStyle) -> tuple[LayerStep, ...] | None:
+def layer_steps(
+    program: str, inputs: int, style: ModuleStyle, placeholders: frozenset[str] = frozenset()
+) -> tuple[LayerStep, ...] | None:
     """Return the steps of a program without conversions of arrays; None if its lines use the weights themselves.
 
-    inputs: number of inputs, each of which has a line that converts it.
+    inputs: number of inputs, each of which has a line that converts it. placeholders: variables with numbers in place
+    of the weights of a layer.
     """
     function = ast.parse(program).body[-1]
     assert isinstance(function, ast.FunctionDef)  # noqa: S101 - for mypy; every program defines run()
@@ -68,6 +71,8 @@ def layer_steps(program: str, inputs: int, style: ModuleStyle) -> tuple[LayerSte
     created: dict[str, ast.Call] = {}
     steps: list[LayerStep] = []
     for node in function.body[inputs:-1]:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in placeholders:
+            continue
         step = _step(node, created, style)
         if step is None:
             continue

@@ -174,3 +174,15 @@ open(sys.argv[1], 'wb').write(h.make_model(graph, opset_imports=[h.make_opsetid(
 def test_huge_extents_are_refused_or_shortened_without_memory(tmp_path):
     path = build(tmp_path, "save([node('MaxPool', ['x'], ['y'], kernel_shape=[3])], [1, 4, 2**40])")
     assert "above the limit" in read(path).layers[0].problem
+
+
+@needs_onnx
+def test_every_node_is_listed_with_the_values_that_it_reads(tmp_path):
+    body = "save([node('Identity', ['w'], ['v'], name='copy'), node('Conv', ['x', 'v'], ['a'], name='c'), "
+    model = read(
+        build(tmp_path, body + "node('Relu', ['a'], ['y'], name='r')], [1, 2, 9, 9], [weights('w', 6, 2, 3, 3)])")
+    )
+    assert [(one.name, one.kind, one.inputs) for one in model.nodes] == [
+        ("copy", "Identity", ()), ("c", "Conv", ("x",)), ("r", "Relu", ("a",)),
+    ]  # fmt: skip
+    assert model.is_chain

@@ -8,6 +8,7 @@ from conformance.adapters import registry
 from conformance.adapters.api import ModelReader
 from conformance.cli import cli
 from conformance.cli.commands import audit
+from reports.results.audits import read_audit
 
 SCRIPT = """\
 import json
@@ -96,3 +97,29 @@ def test_a_broken_file_is_one_line(model):
 def test_surfaces_of_one_backend_and_interpreter_share_a_process():
     targets = [audit.parse_target(text) for text in ("torch.nn", "torch.nn.functional", "torch.nn.functional=/p")]
     assert [len(surfaces) for surfaces in audit._by_backend(targets).values()] == [2, 1]
+
+
+def test_an_audit_as_json_is_a_page_of_the_report(model, tmp_path):
+    path, results, page = tmp_path / "audit.json", tmp_path / "results", tmp_path / "report.html"
+    assert run(model, "--target", "numpy", "--format", "json", "--output", path).exit_code == 0
+    assert read_audit(path).layers[0].names == ("pool",)
+    arguments = ["run", "--backend", "numpy", "--case", "max_pool/book-*", "--out", results]
+    CliRunner().invoke(cli, list(map(str, arguments)))
+    result = CliRunner().invoke(cli, list(map(str, ["report", results, "--audit", path, "--out", page])))
+    assert result.exit_code == 0, result.output
+    assert "Audit of " in page.read_text("utf-8")
+    refused = CliRunner().invoke(cli, ["report", str(results), "--audit", str(path), "--format", "terminal"])
+    assert refused.exit_code == 2
+    assert "--audit needs --format html" in refused.output
+
+
+@pytest.mark.parametrize("output_format", ["html", "json"])
+def test_fix_needs_a_format_of_text(model, output_format):
+    result = run(model, "--target", "numpy", "--fix", "--format", output_format)
+    assert isinstance(result.exception, ConformanceError)
+    assert "--fix" in str(result.exception)
+
+
+def test_the_time_limit_of_the_search_is_in_the_help():
+    assert "--shrink-seconds" in run("--help").output
+    assert "[default: 30" in run("--help").output

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from conformance.adapters import registry
-from conformance.translation.source.module_text import list_lines, module_lines
+from conformance.translation.source.module_text import layers_record, list_lines, module_lines
 from tests.conformance.translation.source.test_planted_ports import SURFACES, layers
 
 HEAD = "import torch.nn as nn\nclass Net(nn.Module):\n    def __init__(self, planes, stride=1, mode='zeros'):\n"
@@ -83,6 +83,31 @@ def test_layer_of_another_kind_has_no_translation():
     assert "not a window operator: the weights are (out, in)" in layer.problem
 
 
+@pytest.mark.parametrize(
+    ("mode", "target", "expected"),
+    [
+        ("circular", "flax", ["nn.Conv(8, (3, 3), strides=(1, 1), padding='CIRCULAR')"]),
+        ("circular", "torch", ["nn.Conv2d(8, 8, 3, padding=1, padding_mode='circular')"]),
+        (
+            "replicate",
+            "keras",
+            ["x = keras.ops.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), 'edge')", "keras.layers.Conv2D(8, 3)"],
+        ),
+    ],
+)
+def test_layer_that_pads_in_another_mode_has_no_numbers_in_place_of_weights(mode, target, expected):
+    layer = translated(f"c = nn.Conv2d(8, 8, 3, padding=1, padding_mode='{mode}')", target)
+    assert texts(layer) == expected
+    assert "; then conv, window 3" in layer.meaning
+    assert "zeros" not in layer.meaning
+    assert not layer.targets[0].needs_shape
+
+
+def test_depthwise_layer_that_pads_in_another_mode_has_symbols():
+    layer = translated("c = nn.Conv2d(planes, planes, 3, padding=1, groups=planes, padding_mode='reflect')")
+    assert texts(layer) == ["nn.Conv(planes, (3, 3), strides=(1, 1), padding='REFLECT', feature_group_count=planes)"]
+
+
 def test_activation_comes_after_the_layer():
     text = "from keras import layers\nx = layers.Conv2D(8, 3, activation='relu')\n"
     (layer,) = layers(text, "keras", "torch", (1, 3, 8, 8))
@@ -121,6 +146,29 @@ def test_module_of_a_dataclass_reads_its_fields():
     lines = [*module_lines(layers(MODEL, "torch", "flax", None), surface, registry.module_styles()[surface])]
     assert "    stride: int = 1" in lines
     assert any("self.conv1 = nn.Conv(self.planes" in line for line in lines)
+
+
+@pytest.mark.parametrize("target", SURFACES)
+def test_module_with_a_class_as_default_and_without_layers_is_python(target):
+    text = (
+        "from torch import nn\nclass Net(nn.Module):\n"
+        "    def __init__(self, act=nn.ReLU, width=8, norm=nn.BatchNorm2d):\n"
+        "        self.act = act()\n"
+    )
+    found = layers(text, "torch", target, None)
+    tree = ast.parse("\n".join(module_lines(found, SURFACES[target], registry.module_styles()[SURFACES[target]])))
+    assert any(isinstance(node, ast.ClassDef) for node in tree.body)
+
+
+def test_record_has_every_layer_with_its_kind():
+    found = layers(net("c = nn.Conv2d(8, planes, 3)", "f = nn.Linear(3, 4)"), "torch", "flax", None)
+    record = layers_record(found, "net.py")
+    assert [(one["name"], one["kind"]) for one in record["layers"]] == [
+        ("Net.c", "translated"),
+        ("Net.f", "not a window operator"),
+    ]
+    (target,) = record["layers"][0]["targets"].values()
+    assert target["steps"][0]["has_weights"]
 
 
 def test_list_names_every_layer_once():

@@ -1,0 +1,139 @@
+"""The record of an audit: what its JSON file contains and its pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.cases.steps import case_step
+from conformance.execution.records import case_record, recorded_array
+from conformance.exploration.evaluation import SurfaceResult
+from conformance.judging.expected import Expected
+from conformance.models.audit import Audit, AuditedLayer, TargetVerdict
+from conformance.models.questions import Numbers
+from conformance.models.smallest import SmallestInput
+from conformance.translation.call_text import call_text
+from reports.analysis.audits import shortened
+from reports.results.audits import (
+    AUDIT_FORMAT,
+    AuditedLayerRecord,
+    AuditRecord,
+    AuditTargetRecord,
+    LayerDifferenceRecord,
+    LayerVerdict,
+    SmallestRecord,
+    TargetVerdictRecord,
+)
+
+
+def audit_record(audit: Audit, started: str = "") -> AuditRecord:
+    """Return the record of an audit; started: the time as in a results file."""
+    targets = (
+        AuditTargetRecord(
+            surface=name, version=audit.versions.get(name, ""), seconds=round(audit.seconds.get(name, 0.0), 1)
+        )
+        for name in audit.targets
+    )
+    return AuditRecord(
+        format=AUDIT_FORMAT,
+        model=audit.model.source,
+        surface=audit.model.surface,
+        started=started,
+        targets=tuple(targets),
+        layers=tuple(map(_layer_record, audit.layers)),
+        others=dict(audit.model.others),
+    )
+
+
+def _layer_record(one: AuditedLayer) -> AuditedLayerRecord:
+    layer, checked = one.layer, one.checked
+    return AuditedLayerRecord(
+        names=tuple(layer.name for layer in one.layers),
+        text=layer.text,
+        operator=layer.operator,
+        parameters=dict(one.case.parameters if one.case else layer.parameters),
+        shape=layer.shape,
+        kernel=layer.kernel,
+        output=_output_shape(one),
+        dtype=layer.dtype if layer.operator else "",
+        problem=one.problem,
+        note=checked.note if checked else "",
+        checked_shape=checked.layer.shape if checked else (),
+        verdicts={name: _verdict_record(verdict, name) for name, verdict in one.verdicts.items()},
+    )
+
+
+def _output_shape(one: AuditedLayer) -> tuple[int, ...]:
+    """Return the shape of the result of a layer, which has the spatial extents of the case if nothing was shortened."""
+    if one.case is None or (one.checked and one.checked.note):
+        return ()
+    return (1, one.layer.out_channels, *case_step(one.case).output[2:])
+
+
+def _verdict_record(verdict: TargetVerdict, target: str) -> TargetVerdictRecord:
+    return TargetVerdictRecord(
+        verdict=verdict.verdict,
+        how=str(verdict.how),
+        reason=verdict.reason,
+        numbers=tuple(map(str, verdict.results)),
+        differences=tuple(_differences(verdict, target)),
+        not_compared={str(name): reason for name, reason in verdict.not_compared.items()},
+    )
+
+
+def _differences(verdict: TargetVerdict, target: str) -> Iterator[LayerDifferenceRecord]:
+    for numbers, result in verdict.differing.items():
+        record = result.record
+        worst = record.worst if record else None
+        reason, issue = (record.reason or "", record.issue or "") if record else ("", "")
+        why = f"{shortened(reason)}{f' ({issue})' if issue else ''}" if reason else _description(result)
+        yield LayerDifferenceRecord(
+            numbers=str(numbers),
+            verdict=LayerVerdict.EXPLAINED if reason else LayerVerdict.DIFFERS,
+            text=f"{_when(numbers)}: {why}",
+            status=result.status,
+            index=tuple(worst.index) if worst else None,
+            got=worst.got if worst else None,
+            expected=worst.expected if worst else None,
+            budget_used=record.budget_used if record else None,
+            reason=reason,
+            issue=issue,
+            smallest=_smallest_record(verdict.smallest.get((numbers, ""))),
+        )
+    for numbers, one in verdict.conventions.items():
+        answers = f"the model's framework answers {one.source_answer!r}, {target} {one.target_answer!r}"
+        yield LayerDifferenceRecord(
+            numbers=str(numbers),
+            verdict=LayerVerdict.EXPLAINED,
+            text=f"{_when(numbers)}: convention {one.convention}: {answers}",
+            convention=one.convention,
+            smallest=_smallest_record(verdict.smallest.get((numbers, one.convention))),
+        )
+
+
+def _when(numbers: str) -> str:
+    return {Numbers.OWN_WEIGHTS: "for the weights of the model"}.get(Numbers(numbers), f"for {numbers}")
+
+
+def _description(result: SurfaceResult) -> str:
+    """Return how a result differs."""
+    if result.symptom is None:
+        return shortened(result.message or str(result.status))
+    return shortened(result.symptom.description_with(result.message))
+
+
+def _smallest_record(smallest: SmallestInput | None) -> SmallestRecord | None:
+    if smallest is None:
+        return None
+    case = smallest.case
+    inputs = {name: spec.make() for name, spec in case.inputs.items()}
+    kernel = inputs["kernel"].shape if "kernel" in inputs else ()
+    return SmallestRecord(
+        case=case_record(case, Expected(inputs, smallest.expected)),
+        text=", ".join(filter(None, [case.operator, call_text(case.operator, case.parameters, kernel)])),
+        got=None if smallest.got is None else recorded_array(smallest.got),
+        message=smallest.message,
+        program=smallest.program,
+        case_text=smallest.case_text,
+        is_minimal=smallest.is_minimal,
+        from_catalogue=smallest.from_catalogue,
+    )

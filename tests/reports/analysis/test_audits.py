@@ -1,0 +1,57 @@
+from reports.analysis.audits import MAX_TEXT, amount_text, headline, notes_of, remarks_of, shortened, smallest_lines
+from reports.results.audits import LayerVerdict
+from tests.support import example_audits as example
+
+
+def differing(*differences):
+    verdict = example.TargetVerdictRecord(verdict=LayerVerdict.DIFFERS, how="native", differences=differences)
+    return {"one": verdict, "two": example.TargetVerdictRecord(verdict=LayerVerdict.SAME)}
+
+
+def test_equal_statements_are_one_with_the_largest_difference():
+    small, large = example.difference(budget_used=3.0), example.difference(budget_used=9.0, got=5.0)
+    (remark,) = remarks_of(example.audit(example.layer("a", differing(small)), example.layer("b", differing(large))))
+    assert remark.all_names == ["a", "b"]
+    assert remark.amount == "5 in place of nan at [0, 0, 0, 0], 9 times the error bound"
+
+
+def test_a_difference_with_a_smallest_input_is_preferred():
+    shown, larger = example.difference(budget_used=1.5), example.difference(budget_used=9.0, smallest=None)
+    (remark,) = remarks_of(example.audit(example.layer("a", differing(larger)), example.layer("b", differing(shown))))
+    assert remark.smallest == shown.smallest
+
+
+def test_a_difference_without_numbers_has_no_amount():
+    assert not amount_text(example.difference(index=None))
+
+
+def test_the_headline_names_the_targets():
+    assert headline(example.audit()) == "Layers differ or are missing on one; all layers agree on two"
+
+
+def test_a_smallest_input_shows_its_arrays_and_both_results():
+    assert list(smallest_lines(example.smallest())) == [
+        "x 1 x 1 x 1 x 2: nan, 3",
+        "expected 1 x 1 x 1 x 1: nan",
+        "got 1 x 1 x 1 x 1: 3",
+    ]
+
+
+def test_a_rejected_call_shows_its_message():
+    assert smallest_lines(example.smallest(got=None, message="not for me"))[-1] == "got not for me"
+
+
+def test_a_declared_answer_is_not_a_result():
+    assert smallest_lines(example.smallest(from_catalogue=True))[-1].startswith("declared ")
+
+
+def test_notes_name_layers_without_windows_and_fewer_channels():
+    fewer = example.layer("a", differing(), shape=(1, 64, 8, 8))
+    notes = notes_of(example.audit(fewer))
+    assert any("at most 16 channels" in note for note in notes)
+    assert "Not checked, because they have no windows: 3 Relu." in notes
+
+
+def test_a_long_text_is_cut_at_a_word():
+    assert shortened("word " * 100).endswith("word …")
+    assert len(shortened("word " * 100)) <= MAX_TEXT + 2
