@@ -76,7 +76,7 @@ class IndicesNarrowedBeforeTheCheck(Correct):
 class GradientOfEveryDuplicate(Correct):
     """All values with the same index receive its gradient (pytorch/pytorch#80204)."""
 
-    def max_unpool_grad(self, grad, x, indices, p):
+    def max_unpool_grad(self, grad, x, indices, p):  # noqa: ARG002
         rows = indices.reshape(*x.shape[:2], -1)
         targets = np.where(rows < 0, grad[0, 0].size, rows)
         return np.take_along_axis(flatten_planes(grad, 0), targets, 2).reshape(x.shape).astype(x.dtype)
