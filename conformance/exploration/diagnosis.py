@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from conformance.cases.features.case_features import case_features
 from conformance.cases.operators import PaddingWord
 from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, Candidate
+from conformance.exploration.conditions.vocabulary import condition_features
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
 from conformance.exploration.mixing import mixed_candidates
 from conformance.exploration.oracles import evaluate
@@ -111,7 +111,7 @@ class _DiffersOnSurface:
     def _is_avoided(self, result: CandidateResult) -> bool:
         on_surface = result.result_on(self.surface)
         how = how_condition(on_surface.how) if on_surface else frozenset[str]()
-        return bool(self.avoided) and how.union(case_features(result.candidate.case)) >= self.avoided
+        return bool(self.avoided) and how.union(condition_features(result.candidate.case)) >= self.avoided
 
 
 MAX_NEIGHBOURS = 150

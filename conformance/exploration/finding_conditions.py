@@ -6,12 +6,18 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from conformance.cases.features.case_features import case_features
 from conformance.exploration.candidate import Candidate
+from conformance.exploration.conditions.vocabulary import condition_features
 from conformance.exploration.diagnosis import ShrunkSuspect
 from conformance.exploration.evaluation import CandidateResult
 from conformance.exploration.symptoms import OTHER_SURFACES, REFERENCE, OracleName, Symptom
-from reports.analysis.conditions import best_conjunction, certain_conjunction, how_condition, shortest_conjunction
+from reports.analysis.conditions import (
+    best_conjunction,
+    certain_conjunction,
+    how_condition,
+    necessary_conditions,
+    shortest_conjunction,
+)
 from reports.results.vocabulary import AGREEING_STATUSES, Status
 
 MAX_CONDITIONS = 4
@@ -103,7 +109,7 @@ class Evidence:
         """Return the evidence for a shrunk suspect; how: native, padded or composed, of its smallest case."""
         neighbours = _split(shrunk.neighbour_results, surface, symptom)
         mixed = _split(shrunk.mixed_results, surface, symptom)
-        return cls(how_condition(how).union(case_features(shrunk.smallest.case)), *neighbours, *mixed)
+        return cls(how_condition(how).union(condition_features(shrunk.smallest.case)), *neighbours, *mixed)
 
 
 def _split(
@@ -111,7 +117,7 @@ def _split(
 ) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
     """Return the features of the candidates that differ for the same reason, and of those that agree."""
     evaluated = [(one.candidate, one.result_on(surface)) for one in results]
-    items = [(how_condition(item.how).union(case_features(one.case)), item) for one, item in evaluated if item]
+    items = [(how_condition(item.how).union(condition_features(one.case)), item) for one, item in evaluated if item]
     return (
         [one for one, item in items if item.is_new and item.symptom and symptom.may_cause(item.symptom)],
         [one for one, item in items if item.status in CORRECT_STATUSES],
@@ -145,7 +151,7 @@ def find_conditions(
     found = certain_conjunction(
         found, evidence.smallest, differing, agreeing, rank=_condition_rank, max_conditions=MAX_CONDITIONS
     )
-    result = _counted(found, differing, agreeing)
+    result = _counted(necessary_conditions(found, differing, agreeing), differing, agreeing)
     if result.conditions and result.differing_share >= MIN_DIFFERING_SHARE:
         return result
     # The cases may differ for several reasons: then describe the smallest one alone.

@@ -7,9 +7,10 @@ import operator as operator_module
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from conformance.cases.features.case_features import case_features
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.diagnosis import ShrunkSuspect, Suspect, shrink_suspect
+from conformance.exploration.conditions.testing import diagnose
+from conformance.exploration.conditions.vocabulary import condition_features
+from conformance.exploration.diagnosis import ShrunkSuspect, Suspect
 from conformance.exploration.evaluation import CandidateResult, Evaluator, SurfaceResult
 from conformance.exploration.finding_conditions import (
     CORRECT_STATUSES,
@@ -59,7 +60,7 @@ class ExplorationFinding:
     @property
     def features(self) -> frozenset[str]:
         """All conditions that are true for the smallest candidate and its program."""
-        return how_condition(self.how).union(case_features(self.candidate.case))
+        return how_condition(self.how).union(condition_features(self.candidate.case))
 
     @property
     def id(self) -> str:
@@ -104,7 +105,7 @@ class FindingCollector:
         """Add the results of candidates and return new findings; done: number of candidates added before."""
         for number, one in enumerate(tried, done + 1):
             if one.surface_results:
-                features = frozenset(case_features(one.candidate.case))
+                features = frozenset(condition_features(one.candidate.case))
                 # Surfaces share these sets, because many of them stay in memory.
                 features_by_how = {item.how: features | how_condition(item.how) for item in one.surface_results}
                 for item in one.surface_results:
@@ -136,7 +137,7 @@ class FindingCollector:
         queues = [self._suspects(operator) for operator in sorted({operator for operator, _ in self._surface_records})]
         while suspects := [suspect for queue in queues if (suspect := next(queue, None))]:
             pieces = [(one, self.spaces[one.candidate.operator], self._known_cases(one.symptom)) for one in suspects]
-            for suspect, shrunk in zip(suspects, self.evaluator.map(shrink_suspect, pieces), strict=True):
+            for suspect, shrunk in zip(suspects, self.evaluator.map(diagnose, pieces), strict=True):
                 self._add_shrunk(suspect, shrunk)
         # The order of rounds depends on the other operators; the report does not.
         self.findings[before:] = sorted(self.findings[before:], key=lambda one: one.operator)
@@ -223,7 +224,7 @@ class FindingCollector:
         self.findings.append(finding)
 
     def _features_of(self, suspect: Suspect) -> frozenset[str]:
-        return frozenset(case_features(suspect.candidate.case))
+        return frozenset(condition_features(suspect.candidate.case))
 
     def _finding_with_case(self, symptom: Symptom, smallest: Candidate) -> ExplorationFinding | None:
         """Return the finding that has the same smallest case; None if there is none."""

@@ -30,18 +30,20 @@ MAX_MIXED_CELLS = 400
 """Maximum number of cells of an input whose numbers are those of the shrunk case in another order."""
 
 
-def mixed_candidates(smallest: Candidate, space: OperatorSpace) -> Iterator[Candidate]:
-    """Yield different affordable candidates that have some levels of the shrunk case, always the same ones."""
+def mixed_candidates(
+    smallest: Candidate, space: OperatorSpace, *, seed: int = 0, count: int = MIXED_CANDIDATES
+) -> Iterator[Candidate]:
+    """Yield different affordable candidates that have some levels of the shrunk case, always the same for a seed."""
     names = {smallest.name}
-    for number in range(MIXED_CANDIDATES * MAX_ATTEMPTS):
-        rng = Rng("mixed", smallest.case.id, number)
+    for number in range(count * MAX_ATTEMPTS):
+        rng = Rng("mixed", smallest.case.id, *([seed] if seed else []), number)
         if number % MIXED_OF_ONE_DRAW == 0:
             drawn = space.draw(rng)
         mixed = _mix(smallest, drawn, space, rng)
         if mixed and mixed.name not in names and is_affordable(mixed):
             names.add(mixed.name)
             yield mixed
-            if len(names) > MIXED_CANDIDATES:
+            if len(names) > count:
                 return
 
 

@@ -56,6 +56,8 @@ EXTRA_LEVELS: Mapping[str, Sequence[FactorLevel]] = {
     "value": (-1, 0.5, 1000, math.inf, -math.inf, math.nan),
 }
 """Levels that no sweep has. All frameworks agree on their meaning."""
+LARGE_DIVISORS = (64, 100, 257, 1000)
+"""Divisors beyond 6 and 8 bits."""
 WHOLE_PAD_VALUES = (0, 7)
 """Pad values that every integer dtype has."""
 EXTRA_SPECIALS: Mapping[str, Sequence[str]] = {"adaptive_max_pool": ("nan",)}
@@ -211,7 +213,7 @@ class OperatorSpace:
         if dtype_kind(choice.dtype) is not DtypeKind.FLOATING and levels.get("value", 0) not in WHOLE_PAD_VALUES:
             levels["value"] = WHOLE_PAD_VALUES[-1]
         if "divisor" in OPERATORS[self.operator].defaults:
-            levels["divisor"] = rng.usual_or_unusual((None,), (1, 2, 3, 5, 7))
+            levels["divisor"] = rng.usual_or_unusual((None,), (1, 2, 3, 5, 7, rng.choice(LARGE_DIVISORS)))
         levels |= draw_sizes(self.operator, rank, rng, common=common)
         if levels["values"] in SPECIAL_VALUES:
             inputs |= {"x": {**inputs["x"], "at": rng.randrange(math.prod(levels["extent"]))}}

@@ -117,6 +117,11 @@ def best_conjunction(
 
 MAX_CHANCE = 1e-3
 """Maximum probability that a further condition holds for all positive items by chance."""
+MAX_REMAINING = 0.5
+"""Maximum share of the matching negative items that may satisfy a further condition. Items near the smallest one have
+much in common that has nothing to do with the cause, and that most negative items have too."""
+MIN_LOSS = 0.01
+"""Minimum decrease of the agreement without a condition. A condition with a smaller decrease is superfluous."""
 
 
 def certain_conjunction(
@@ -144,9 +149,23 @@ def certain_conjunction(
         left = [one for one in others if found in one]
         # Two more negative items, one of which satisfies the condition: few items prove little.
         share = (len(left) + 1) / (len(others) + 2)
-        if share ** len(matching) > MAX_CHANCE or len(left) == len(others):
+        if share ** len(matching) > MAX_CHANCE or len(left) > MAX_REMAINING * len(others):
             break
         conditions, others = (*conditions, found), left
+    return conditions
+
+
+def necessary_conditions(
+    conditions: tuple[str, ...], positive: Sequence[frozenset[str]], negative: Iterable[frozenset[str]]
+) -> tuple[str, ...]:
+    """Return the conditions without superfluous ones, whose removal decreases the agreement by less than MIN_LOSS."""
+    table = _MatchTable(frozenset(conditions), positive, negative)
+    while len(conditions) > 1:
+        without = {one: tuple(other for other in conditions if other != one) for one in conditions}
+        removed = max(without, key=lambda one: table.agreement(without[one]))
+        if table.agreement(without[removed]) < table.agreement(conditions) - MIN_LOSS:
+            break
+        conditions = without[removed]
     return conditions
 
 

@@ -104,6 +104,7 @@ def test_later_sets_have_enough_bugs(planted):
     assert sum(bug.planted_set == 2 for bug in planted.BUGS.values()) >= 60
     assert sum(bug.planted_set == 3 for bug in planted.BUGS.values()) >= 30
     assert sum(bug.planted_set == 4 for bug in planted.BUGS.values()) >= 12
+    assert sum(bug.planted_set == 5 for bug in planted.BUGS.values()) >= 20
 
 
 @pytest.mark.usefixtures("planted")

@@ -46,6 +46,7 @@ class NumberKind(Word):
     EQUAL = "equal"  # one number
     NEGATIVE = "negative"
     LARGE = "large"
+    UPPER = "upper"  # the upper half of the range of an integer dtype
     SPECIAL = "special"  # several special values
     BLOCK = "block"  # a row of one special value, or of zeros
 
@@ -76,7 +77,7 @@ def _draw_x(candidate: Candidate, shape: Sequence[int], dtype: str, specials: Se
     operator, kind = OPERATORS[candidate.operator], NUMPY_DTYPES[dtype].kind
     is_signed = kind in "ifV" and operator.arithmetic is not Arithmetic.PROBABILITIES
     kinds = [NumberKind.TIED, NumberKind.SPARSE, NumberKind.EQUAL, NumberKind.LARGE]
-    kinds += [NumberKind.NEGATIVE] * is_signed
+    kinds += [NumberKind.NEGATIVE] * is_signed + [NumberKind.UPPER] * (kind in "iu")
     kinds += [NumberKind.SPECIAL, NumberKind.SPECIAL, NumberKind.BLOCK] * (bool(specials) and kind in "fV")
     return nested(_numbers(rng.choice(kinds), math.prod(shape), dtype, specials, rng, signed=is_signed), shape)
 
@@ -91,6 +92,9 @@ def _numbers(
         return INTEGER_KINDS[kind](integers, rng)
     if kind is NumberKind.LARGE:
         return _large_numbers(count, dtype, rng, signed=signed)
+    if kind is NumberKind.UPPER:
+        most = int(np.iinfo(NUMPY_DTYPES[dtype]).max)
+        return [most - rng.randrange(most // 2) for _ in range(count)]
     values = [float(_special(word, dtype)) for word in specials]
     if kind is NumberKind.BLOCK:
         start, value = rng.randrange(count), rng.choice(values)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from conformance.cases.operators import OPERATORS, Geometry, PaddingWord
 from conformance.catalogue.factors import FactorLevel
 from conformance.exploration.rng import Rng
 from reports.results.vocabulary import Word
 
+T = TypeVar("T")
 VECTOR_WIDTH_SIZES = (15, 16, 17, 31, 32, 33, 63, 64, 65)
 """Extents and numbers of channels near the widths of vector instructions."""
 LONG_AXIS_CELLS = 65_536
@@ -22,6 +23,12 @@ VERY_LONG_AXES = (131_073, 262_145, 300_007)
 """Numbers of cells on an axis beyond 17 and 18 bits. They are rare, because few cases of this size are affordable."""
 LARGE_WINDOW_CELLS = (257, 300, 512, 700, 1030)
 """Numbers of cells of a window for which accumulation in 8 or 16 bits loses accuracy."""
+LONG_COUNT_INTERVAL = 3
+"""One in this number of draws with a long axis has that many images or channels instead."""
+LARGE_STEPS = (7, 8, 9, 16, 17, 33)
+"""Strides and dilations beyond those of common models."""
+ONE_AXIS_INTERVAL = 3
+"""One in this number of draws with several axes has a stride, a dilation, a window or pads on one axis only."""
 
 
 class ExtentKind(Enum):
@@ -62,11 +69,23 @@ def draw_sizes(operator: str, rank: int, rng: Rng, *, common: bool = False) -> d
     }
     if described.has_weights:
         levels["out"] = _draw_channels(rng)
-        levels["groups"] = rng.usual_or_unusual((1,), (2, 3))
+        levels["groups"] = rng.usual_or_unusual((1,), (2, 3, rng.choice((4, 8, *VECTOR_WIDTH_SIZES))))
+        if levels["groups"] != 1 and rng.one_in(2):  # each channel is a group
+            levels |= {"channels": 1, "out": rng.choice((1, 1, 2))}
+    if max(extent) >= LONG_AXIS_CELLS and rng.one_in(LONG_COUNT_INTERVAL):
+        levels |= _with_long_count(levels, rng)
+        extent = levels["extent"]
     if described.has_weights or "window" in described.defaults:
         windows = _draw_usual_windows(rank, rng) if common or rng.one_in(3) else _draw_windows(extent, rng)
         levels |= {name: level for name, level in windows.items() if name in {"window", *described.defaults}}
     return levels | _draw_output_factors(described.geometry, extent, levels, rng)
+
+
+def _with_long_count(levels: Mapping[str, Any], rng: Rng) -> dict[str, Any]:
+    """Return the levels with the cells of a long axis as images or channels, and one or two cells on every axis."""
+    names = [name for name in ("batch", "channels", "out", "groups") if name in levels]
+    counts = {**dict.fromkeys(names, 1), rng.choice(names): max(levels["extent"])}
+    return {"extent": tuple(rng.randint(1, 2) for _ in levels["extent"]), **counts}
 
 
 def _draw_windows(extent: tuple[int, ...], rng: Rng) -> dict[str, FactorLevel]:
@@ -103,7 +122,8 @@ def _draw_output_factors(
     """Draw the factors that determine the output size independently of windows."""
     rank = len(extent)
     if geometry is Geometry.PADS:
-        return {"pads": tuple((_draw_end_padding(size, rng), _draw_end_padding(size, rng)) for size in extent)}
+        pads = tuple((_draw_end_padding(size, rng), _draw_end_padding(size, rng)) for size in extent)
+        return {"pads": _on_one_axis(pads, (0, 0), rng) if rng.one_in(ONE_AXIS_INTERVAL) else pads}
     if geometry is Geometry.TRANSPOSED:
         usual = rng.one_in(2)
         return {
@@ -120,10 +140,19 @@ def _draw_output_factors(
 
 
 def _draw_per_axis(rank: int, rng: Rng, draw: Callable[[int], int]) -> tuple[int, ...]:
-    """Draw a size for each axis, or use the size of the first axis for all axes."""
+    """Draw a size for each axis, or use one size for all axes, or for one of several axes and 1 for the others."""
     first = draw(0)
     equal = rank == 1 or rng.usual_or_unusual((True,), (False,))
-    return (first,) * rank if equal else (first, *(draw(axis) for axis in range(1, rank)))
+    if equal:
+        return (first,) * rank
+    every = (first, *(draw(axis) for axis in range(1, rank)))
+    return _on_one_axis(every, 1, rng) if rng.one_in(ONE_AXIS_INTERVAL) else every
+
+
+def _on_one_axis(levels: tuple[T, ...], default: T, rng: Rng) -> tuple[T, ...]:
+    """Return the levels with the default on all axes but one."""
+    changed = rng.randrange(len(levels))
+    return tuple(level if axis == changed else default for axis, level in enumerate(levels))
 
 
 def _draw_extents(rank: int, rng: Rng) -> tuple[int, ...]:
@@ -157,11 +186,14 @@ def _draw_window(extent: int, rng: Rng) -> int:
 
 
 def _draw_stride(window: int, rng: Rng) -> int:
-    return rng.usual_or_unusual((1,), (2, 3, window, window + 1, window + rng.randint(1, 3), rng.randint(1, 6)))
+    larger = window + rng.randint(1, 3)
+    return rng.usual_or_unusual(
+        (1,), (2, 3, window, window + 1, larger, rng.choice((*range(1, 7), rng.choice(LARGE_STEPS))))
+    )
 
 
 def _draw_dilation(rng: Rng) -> int:
-    return rng.usual_or_unusual((1,), (2, 3, rng.randint(2, 6)))
+    return rng.usual_or_unusual((1,), (2, 3, rng.choice((*range(2, 7), rng.choice(LARGE_STEPS)))))
 
 
 def _draw_padding(window: tuple[int, ...], rng: Rng) -> FactorLevel:
@@ -186,7 +218,7 @@ def _draw_padding(window: tuple[int, ...], rng: Rng) -> FactorLevel:
             PaddingKind.UNEQUAL: (first, second),
         }
         pairs.append(pair_of_kind[kind])
-    return tuple(pairs)
+    return _on_one_axis(tuple(pairs), (0, 0), rng) if rng.one_in(ONE_AXIS_INTERVAL) else tuple(pairs)
 
 
 def _draw_end_padding(extent: int, rng: Rng) -> int:

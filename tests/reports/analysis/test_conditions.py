@@ -5,7 +5,13 @@ from itertools import combinations
 import pytest
 from hypothesis import given, strategies as st
 
-from reports.analysis.conditions import MAX_CONDITIONS, best_conjunction, certain_conjunction, shortest_conjunction
+from reports.analysis.conditions import (
+    MAX_CONDITIONS,
+    best_conjunction,
+    certain_conjunction,
+    necessary_conditions,
+    shortest_conjunction,
+)
 
 CONDITION_SETS = st.lists(st.frozensets(st.sampled_from("abcde")), min_size=1, max_size=8)
 
@@ -105,3 +111,19 @@ def test_a_condition_that_all_positive_items_satisfy_is_added_if_chance_does_not
 def test_a_condition_that_one_positive_item_lacks_is_not_added():
     positive, negative = [frozenset("ab")] * 20 + [frozenset("a")], [frozenset("a")] * 9
     assert certain_conjunction(("a",), frozenset("ab"), positive, negative) == ("a",)
+
+
+def test_a_condition_that_most_negative_items_satisfy_is_not_added():
+    positive, negative = [frozenset("ab")] * 60, [frozenset("ab")] * 12 + [frozenset("a")] * 8
+    assert certain_conjunction(("a",), frozenset("ab"), positive, negative) == ("a",)
+    rarer = [frozenset("ab")] * 8 + [frozenset("a")] * 12
+    assert certain_conjunction(("a",), frozenset("ab"), positive, rarer) == ("a", "b")
+
+
+def test_superfluous_conditions_are_removed():
+    positive = [frozenset("ab")] * 20 + [frozenset("a")] * 5
+    negative = [frozenset("b")] * 20 + [frozenset("c")] * 20
+    assert necessary_conditions(("a", "b"), positive, negative) == ("a",)
+    both = [frozenset("a")] * 20 + [frozenset("b")] * 20
+    assert necessary_conditions(("a", "b"), positive[:20], both) == ("a", "b")
+    assert necessary_conditions(("a",), positive, both) == ("a",)

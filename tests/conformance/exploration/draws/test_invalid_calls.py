@@ -31,7 +31,8 @@ def test_an_invalid_call_has_its_violation_alone_and_the_reference_rejects_it(na
     space = OperatorSpace.from_sweeps(operator, sweeps)
     for amount in (0, 5):
         drawn = (space.draw(Rng("invalid", number)) for number in range(400))
-        valid = (replace(one, violation=None, following=None) for one in drawn)
+        without = (replace(one, violation=None, following=None) for one in drawn)
+        valid = (one for one in without if not violations_of(one.case))  # draws for a convention may have one
         candidate = next(bad for one in valid if (bad := replace(one, violation=Violation(name, 0, amount))).is_valid())
         assert violations_of(candidate.case) == [name]
         assert violations_of(candidate.valid.case) == []

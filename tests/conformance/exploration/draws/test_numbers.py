@@ -118,3 +118,9 @@ def test_a_pooling_follows_an_axis_that_is_cropped_at_one_end_and_padded_at_the_
     space = OperatorSpace.from_sweeps("pad", sweeps)
     drawn = [space.draw(Rng("crop", number)) for number in range(300)]
     assert any(one.following and any(min(pair) < 0 < max(pair) for pair in one.per_axis("pads")) for one in drawn)
+
+
+def test_integers_may_all_be_in_the_upper_half_of_their_range(sweeps):
+    found = [(one.case.dtype, array) for one, array in arrays("min_pool", "x", sweeps, 400)]
+    assert any(dtype == "uint8" and (array > 127).all() for dtype, array in found)
+    assert any(dtype == "int64" and (array > 2**61).all() for dtype, array in found)

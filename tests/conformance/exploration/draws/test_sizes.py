@@ -45,3 +45,28 @@ def test_operators_have_only_their_own_sizes():
     assert "window" not in pad
     (conv,) = draws("conv", 2, 1)
     assert {"out", "groups", "window"} <= conv.keys()
+
+
+def test_long_counts_of_images_channels_and_groups_are_drawn():
+    long = [levels for levels in draws("conv", 1, 2000) if max(levels["extent"]) < LONG_AXIS_CELLS]
+    for name in ("batch", "channels", "out", "groups"):
+        assert any(levels[name] >= LONG_AXIS_CELLS for levels in long), name
+
+
+def test_groups_of_one_channel_have_the_widths_of_vectors():
+    depthwise = {levels["groups"] for levels in draws("conv_grad", 2, 600) if levels["channels"] == levels["out"] == 1}
+    assert depthwise >= {8, 16, 32}
+
+
+@pytest.mark.parametrize(("operator", "factor", "default"), [
+    ("max_pool", "stride", 1), ("max_pool", "padding", (0, 0)), ("pad", "pads", (0, 0)),
+])  # fmt: skip
+def test_a_factor_may_differ_from_its_default_on_one_axis_only(operator, factor, default):
+    changed = [
+        [level != default for level in levels[factor]]
+        for levels in draws(operator, 3)
+        if isinstance(levels[factor], tuple)
+    ]
+    for axis in range(3):
+        assert any(one[axis] and sum(one) == 1 for one in changed), axis
+        assert any(sum(one) == 3 for one in changed)

@@ -11,6 +11,8 @@ from . import (  # noqa: F401 - importing a module registers its bugs
     bugs_padding,
     bugs_selection,
     bugs_sums,
+    fifth_convolution,
+    fifth_pooling,
     fourth_convolution,
     fourth_pooling,
     second_arrays,

@@ -31,8 +31,8 @@ class Bug:
     near: keys that change in a neighbouring case, which does not satisfy the condition.
     program: the operators with the bug.
     rejected: violation of `smallest` if the bug accepts an invalid call; the neighbour is then the valid call.
-    planted_set: 1 to 4. The second and third set were designed without knowledge of how cases are generated, and the
-    fourth was taken from reports to frameworks.
+    planted_set: 1 to 5. The second and third set were designed without knowledge of how cases are generated, and the
+    fourth and fifth were taken from reports to frameworks.
     """
 
     name: str
@@ -78,3 +78,5 @@ third_bug = partial(bug, planted_set=3)
 """Registers a bug of the third set."""
 fourth_bug = partial(bug, planted_set=4)
 """Registers a bug of the fourth set."""
+fifth_bug = partial(bug, planted_set=5)
+"""Registers a bug of the fifth set."""

@@ -1,0 +1,196 @@
+"""All phrases that may be conditions of a finding: the features of its cases, and finer ones.
+
+The features of a case describe any axis, window or size. A cause is often in one place: two properties of one axis or
+one window, the first or the last axis, a size up to a limit, or a default that is required. Reports do not need these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from types import MappingProxyType
+
+from conformance.cases import geometry
+from conformance.cases.arrays import NUMPY_DTYPES
+from conformance.cases.case import Case
+from conformance.cases.features.case_features import NAMED_PARAMETERS, case_features
+from conformance.cases.geometry import parameter_per_axis
+from conformance.cases.operators import OPERATORS
+from conformance.exploration.conditions.windows import place_features
+
+LIMITS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 25, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 65_535, 65_536)
+"""Sizes up to which, and above which, a cause may show."""
+FACTORS = (2, 4, 8, 16, 32, 64)
+"""Widths of blocks. A cause may need a number of channels that is a multiple of one, or that is not."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One spatial axis. output: number of cells of the output; more: output padding; bins: output size, else 0."""
+
+    extent: int
+    output: int
+    before: int = 0
+    after: int = 0
+    window: int = 1
+    stride: int = 1
+    dilation: int = 1
+    more: int = 0
+    bins: int = 0
+
+    @property
+    def reach(self) -> int:
+        """Extent of a window, including the gaps of the dilation."""
+        return (self.window - 1) * self.dilation + 1
+
+    @property
+    def left(self) -> int:
+        """Number of cells behind the last complete window."""
+        return (self.extent + self.before + self.after - self.reach) % self.stride
+
+
+AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
+    {
+        "one cell": lambda axis: axis.extent == 1,
+        "several cells": lambda axis: axis.extent > 1,
+        "an even number of cells": lambda axis: axis.extent % 2 == 0,
+        "an odd number of cells, above 1": lambda axis: axis.extent % 2 == 1 and axis.extent > 1,
+        "one cell of output": lambda axis: axis.output == 1,
+        "several cells of output": lambda axis: axis.output > 1,
+        "padding": lambda axis: axis.before > 0 or axis.after > 0,
+        "no padding": lambda axis: axis.before == axis.after == 0,
+        "padding before": lambda axis: axis.before > 0,
+        "padding after": lambda axis: axis.after > 0,
+        "padding before only": lambda axis: axis.before > 0 and axis.after <= 0,
+        "padding after only": lambda axis: axis.after > 0 and axis.before <= 0,
+        "more padding before than after": lambda axis: axis.before > axis.after,
+        "more padding after than before": lambda axis: axis.after > axis.before,
+        "different padding at its ends": lambda axis: axis.before != axis.after,
+        "a crop before": lambda axis: axis.before < 0,
+        "a crop after": lambda axis: axis.after < 0,
+        "a window of one cell": lambda axis: axis.window == 1,
+        "a window of several cells": lambda axis: axis.window > 1,
+        "a stride": lambda axis: axis.stride > 1,
+        "stride 1": lambda axis: axis.stride == 1,
+        "dilation": lambda axis: axis.dilation > 1,
+        "windows that overlap": lambda axis: axis.stride < axis.reach,
+        "windows that lie apart": lambda axis: axis.stride > axis.reach,
+        "cells left over": lambda axis: axis.left > 0,
+        "no cells left over": lambda axis: axis.left == 0,
+        "output padding": lambda axis: axis.more > 0,
+        "several bins": lambda axis: axis.bins > 1,
+        "bins of different sizes": lambda axis: axis.bins > 0 and axis.extent % axis.bins > 0,
+    }
+)
+"""Properties of one axis."""
+
+
+def condition_features(case: Case) -> frozenset[str]:
+    """Return all phrases that are true for a case. Each follows "cases with"."""
+    return frozenset(case_features(case)) | frozenset(_finer_features(case))
+
+
+def _finer_features(case: Case) -> Iterator[str]:
+    yield from _axis_features(case_axes(case))
+    yield from _absent_features(case)
+    yield from _size_features(case)
+    yield from place_features(case)
+
+
+def case_axes(case: Case) -> list[Axis]:
+    """Return the spatial axes of a case. Padding that is a word is computed."""
+    extents, output = case.shape[2:], geometry.output_shape(case)[2:]
+    pairs = geometry.number_pairs(case)
+    windows = None if pairs or geometry.is_transposed(case) else geometry.case_windows(case)
+    columns = {
+        "output": output,
+        "before": [pair[0] for pair in (windows.pads if windows else pairs)],
+        "after": [pair[1] for pair in (windows.pads if windows else pairs)],
+        "more": parameter_per_axis(case, "output_padding"),
+        "bins": parameter_per_axis(case, "output_size"),
+        **{name: parameter_per_axis(case, name) for name in ("window", "stride", "dilation")},
+    }
+    # An invalid case may have parameters for another number of axes.
+    known = {name: column for name, column in columns.items() if len(column) == len(extents)}
+    axes = [
+        {"extent": size, "output": 0, **{name: column[axis] for name, column in known.items()}}
+        for axis, size in enumerate(extents)
+    ]
+    return [Axis(**axis) for axis in axes if min(axis.get("stride", 1), axis.get("window", 1)) > 0]
+
+
+def _axis_features(axes: list[Axis]) -> Iterator[str]:
+    """Yield which properties the first, the last and all axes have, and which two properties one axis has."""
+    if not axes:
+        return
+    true = [[phrase for phrase, is_true in AXIS_FEATURES.items() if is_true(axis)] for axis in axes]
+    yield from (f"an axis with {phrase}" for phrase in dict.fromkeys(phrase for one in true for phrase in one))
+    yield from (f"a first axis with {phrase}" for phrase in true[0])
+    yield from (f"a last axis with {phrase}" for phrase in true[-1])
+    yield from (f"{phrase} on every axis" for phrase in true[0] if all(phrase in one for one in true))
+    pairs = dict.fromkeys(pair for one in true for pair in combinations(one, 2))
+    yield from (f"an axis with {first} and {second}" for first, second in pairs)
+    if len({(axis.before, axis.after) for axis in axes}) == 1:
+        yield "the same padding on every axis"
+    for name in ("stride", "dilation", "window"):
+        if len({getattr(axis, name) for axis in axes}) == 1:
+            yield f"the same {name} on every axis"
+
+
+def _absent_features(case: Case) -> Iterator[str]:
+    """Yield the defaults of a case: a cause may need them."""
+    given, described = case.parameters, OPERATORS[case.operator]
+    if "bias" in described.inputs and "bias" not in case.inputs:
+        yield "no bias"
+    if given.get("groups") == 1:
+        yield "one group"
+    if given.get("count_include_pad") is False:
+        yield "count_include_pad = False"
+    for name in NAMED_PARAMETERS:
+        if name in given and given[name] == described.defaults.get(name):
+            yield f"{name} = {given[name]}"
+    dtype = NUMPY_DTYPES[case.dtype]
+    yield "floating-point numbers" if dtype.kind in "fV" else "no floating-point numbers"
+    yield f"{8 * dtype.itemsize}-bit numbers"
+    yield "one image" if case.shape[0] == 1 else "several images"
+    if len(case.shape) == 3:  # noqa: PLR2004 - batch, channels and one axis
+        yield "one axis"
+    if not given.get("arrays"):
+        yield "contiguous arrays"
+    if not case.then and not case.via:
+        yield "no other operator"
+
+
+def _size_features(case: Case) -> Iterator[str]:
+    for what, size in _sizes(case):
+        yield from (f"at most {limit:,} {what}" for limit in LIMITS if size <= limit)
+        yield from (f"more than {limit:,} {what}" for limit in LIMITS if size > limit)
+        for factor in FACTORS:
+            yield f"a number of {what} that is {'' if size % factor == 0 else 'not '}a multiple of {factor}"
+
+
+def _sizes(case: Case) -> Iterator[tuple[str, int]]:
+    """Yield the sizes of a case, with their names."""
+    batch, channels, *extents = case.shape
+    yield from (("images", batch), ("channels", channels), ("planes", batch * channels))
+    yield "cells in a plane", math.prod(extents)
+    yield "cells on the longest axis", max(extents, default=0)
+    yield "cells on the last axis", extents[-1] if extents else 0
+    output = geometry.output_shape(case)[2:]
+    yield "cells of output in a plane", math.prod(output)
+    yield "cells of output on the longest axis", max(output, default=0)
+    window = parameter_per_axis(case, "window")
+    if window:
+        yield "cells in a window", math.prod(window)
+    groups, kernel = case.parameters.get("groups"), case.inputs["kernel"].shape if "kernel" in case.inputs else ()
+    if isinstance(groups, int) and groups > 0 and len(kernel) > 1:
+        transposed = geometry.is_transposed(case)
+        yield "groups", groups
+        yield "input channels in a group", kernel[0] // groups if transposed else kernel[1]
+        yield "output channels in a group", kernel[1] if transposed else kernel[0] // groups
+        yield "output channels", kernel[1] * groups if transposed else kernel[0]
+    divisor = case.parameters.get("divisor")
+    if isinstance(divisor, int):
+        yield "cells as the divisor", divisor

@@ -1,0 +1,128 @@
+"""Where the windows and planes of a case have a property of their numbers: in one window, image or channel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
+from types import MappingProxyType
+
+import numpy as np
+
+from conformance.cases import geometry
+from conformance.cases.arrays import Array
+from conformance.cases.case import Case
+from conformance.cases.features.numbers import WindowCells, window_cells
+
+SIGNED_BYTE = 127
+"""Largest signed byte."""
+MAX_CELLS = 30_000
+"""Maximum number of cells of all windows together. Cases with more have none of these features."""
+
+
+def _extremum(windows: WindowCells, sign: int) -> tuple[Array, Array]:
+    """Return the cells with the opposite infinity for padding, and the largest of them: sign -1 for the smallest."""
+    cells = sign * windows.filled(-sign * np.inf)
+    return cells, np.asarray(cells.max(-1))
+
+
+def _occurs_twice(windows: WindowCells, sign: int) -> Array:
+    cells, largest = _extremum(windows, sign)
+    return np.asarray(windows.where(cells == largest[..., None]) > 1)
+
+
+def _is_at(windows: WindowCells, sign: int, position: int) -> Array:
+    """Whether the extremum of each window of several cells is its first or last cell, and only there."""
+    cells, largest = _extremum(windows, sign)
+    equal = (cells == largest[..., None]) & windows.inside
+    return np.asarray(equal[..., position] & (equal.sum(-1) == 1) & (windows.sizes > 1))
+
+
+WINDOW_PROPERTIES: Mapping[str, Callable[[WindowCells], Array]] = MappingProxyType(
+    {
+        "padding": lambda windows: windows.sizes < windows.inside.shape[-1],
+        "no padding": lambda windows: windows.sizes == windows.inside.shape[-1],
+        "one cell": lambda windows: windows.sizes == 1,
+        "several cells": lambda windows: windows.sizes > 1,
+        "NaN": lambda windows: windows.where(np.isnan(windows.cells)) > 0,
+        "a number": lambda windows: windows.where(~np.isnan(windows.cells)) > 0,
+        "NaN in its first cell": lambda windows: np.isnan(windows.cells[..., 0]) & windows.inside[..., 0],
+        "NaN in its last cell": lambda windows: np.isnan(windows.cells[..., -1]) & windows.inside[..., -1],
+        "plus infinity": lambda windows: windows.where(np.isposinf(windows.cells)) > 0,
+        "minus infinity": lambda windows: windows.where(np.isneginf(windows.cells)) > 0,
+        "a zero": lambda windows: windows.where(windows.cells == 0) > 0,
+        "a negative zero": lambda windows: windows.where((windows.cells == 0) & np.signbit(windows.cells)) > 0,
+        "a negative value": lambda windows: windows.where(windows.cells < 0) > 0,
+        "only negative values": lambda windows: (
+            (windows.where(windows.cells < 0) == windows.sizes) & (windows.sizes > 0)
+        ),
+        "only positive values": lambda windows: (
+            (windows.where(windows.cells > 0) == windows.sizes) & (windows.sizes > 0)
+        ),
+        "only zeros": lambda windows: (windows.where(windows.cells == 0) == windows.sizes) & (windows.sizes > 0),
+        "only NaN or minus infinity": lambda windows: (
+            (windows.where(np.isnan(windows.cells) | np.isneginf(windows.cells)) == windows.sizes) & (windows.sizes > 0)
+        ),
+        "its largest value twice": lambda windows: _occurs_twice(windows, 1),
+        "its smallest value twice": lambda windows: _occurs_twice(windows, -1),
+        "its largest value first": lambda windows: _is_at(windows, 1, 0),
+        "its largest value last": lambda windows: _is_at(windows, 1, -1),
+        "its smallest value first": lambda windows: _is_at(windows, -1, 0),
+        "its smallest value last": lambda windows: _is_at(windows, -1, -1),
+        "only values above 127": lambda windows: (
+            (windows.where(windows.cells > SIGNED_BYTE) == windows.sizes) & (windows.sizes > 0)
+        ),
+    }
+)
+"""Properties of each window, (n, c, windows)."""
+
+
+def place_features(case: Case) -> Iterator[str]:
+    """Yield where windows and planes have properties of their numbers, for small inputs."""
+    for name, spec in case.inputs.items():
+        if not geometry.is_inspected(spec) or math.prod(spec.shape) > MAX_CELLS or len(spec.shape) <= 2:  # noqa: PLR2004
+            continue
+        numbers = spec.make().astype(np.float64)
+        yield from _plane_features(name, numbers)
+        if name == "x":
+            yield from _window_features(case, numbers)
+
+
+def _plane_features(name: str, numbers: Array) -> Iterator[str]:
+    """Yield properties of the first and last cells of planes, and of images after the first."""
+    if 0 in numbers.shape:
+        return
+    rows = numbers.reshape(math.prod(numbers.shape[:2]), -1)
+    nans = np.isnan(rows)
+    if nans[:, -1].any():
+        yield f"NaN in the last cell of a plane of {name}"
+    if (nans[:, -1] & (nans.sum(1) == 1)).any():
+        yield f"NaN in the last cell only of a plane of {name}"
+    if len(numbers) > 1:
+        later = np.sort(numbers[1:].reshape((len(numbers) - 1) * numbers.shape[1], -1), axis=1)
+        if (later[:, 1:] == later[:, :-1]).any():
+            yield f"equal values in a plane of {name} after its first image"
+    for sign, word in ((1, "positive"), (-1, "negative")):
+        if np.isinf(sign * rows).any() and (sign * rows == np.inf).any():
+            yield f"a {word} infinity in {name}"
+
+
+def _window_features(case: Case, x: Array) -> Iterator[str]:
+    windows = window_cells(case, x)
+    if windows is None or not windows.cells.size or windows.cells.size > MAX_CELLS:
+        return
+    with np.errstate(invalid="ignore"):
+        shape = windows.cells.shape[:3]
+        every = {name: np.broadcast_to(holds(windows), shape) for name, holds in WINDOW_PROPERTIES.items()}
+    true = {name: mask for name, mask in every.items() if mask.any()}
+    for name, mask in true.items():
+        yield f"a window with {name}"
+        if mask[:, -1].any():
+            yield f"a window of the last channel with {name}"
+        if mask[1:].any():
+            yield f"a window after the first image with {name}"
+        if mask[..., -1].any():
+            yield f"a last window with {name}"
+    for first, second in combinations(true, 2):
+        if (true[first] & true[second]).any():
+            yield f"a window with {first} and {second}"

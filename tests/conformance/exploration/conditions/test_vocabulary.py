@@ -1,0 +1,62 @@
+"""The vocabulary of conditions: properties of one axis, defaults, and limits of sizes."""
+
+import pytest
+
+from conformance.cases.arrays import ArraySpec
+from conformance.cases.case import Case, Value
+from conformance.cases.features.case_features import case_features
+from conformance.exploration.conditions.vocabulary import case_axes, condition_features
+
+
+def case_of(shape=(1, 2, 6), operator="max_pool", **parameters):
+    given = {"window": (3,), "stride": (3,), "padding": ((0, 0),), "dilation": (1,), "rounding": "floor"}
+    if operator == "pad":
+        given = {"pads": ((0, 0),), "mode": "constant", "value": 0}
+    return Case(f"{operator}/a", operator, {"x": ArraySpec("arange", shape, "float32")}, given | parameters, Value())
+
+
+PLANE = {"window": (2, 2), "stride": (1, 2), "padding": ((1, 0), (0, 0)), "dilation": (1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "feature"),
+    [
+        ({"padding": ((1, 0),), "stride": (2,)}, "an axis with padding before only and a stride"),
+        ({"stride": (2,)}, "a last axis with a stride"),
+        ({"shape": (1, 1, 7), "stride": (2,), "padding": ((0, 1),)}, "an axis with different padding at its ends"),
+        ({"shape": (1, 2, 9)}, "no cells left over on every axis"),
+        ({"shape": (1, 2, 8)}, "an axis with cells left over"),
+        ({"padding": "same_upper", "stride": (1,)}, "an axis with padding"),
+        ({"shape": (1, 24, 6)}, "a number of channels that is a multiple of 8"),
+        ({"shape": (1, 25, 6)}, "a number of channels that is not a multiple of 8"),
+        ({"shape": (1, 2, 16)}, "at most 16 cells on the last axis"),
+        ({"window": (6,)}, "more than 5 cells in a window"),
+        ({}, "rounding = floor"),
+        ({}, "one image"),
+        ({"operator": "pad", "pads": ((-1, 2),)}, "an axis with padding after and a crop before"),
+        ({"operator": "pad", "mode": "wrap", "pads": ((1, 0),)}, "an axis with padding before only"),
+    ],
+)
+def test_a_phrase_is_true_for_a_changed_case_and_not_for_all(changes, feature):
+    assert feature in condition_features(case_of(**changes))
+    others = [case_of(), case_of(shape=(2, 8, 40), stride=(2,), rounding="ceil"), case_of(operator="pad")]
+    assert not all(feature in condition_features(other) for other in others)
+
+
+def test_two_properties_of_different_axes_are_not_those_of_one_axis():
+    features = condition_features(case_of((1, 2, 5, 6), **PLANE))
+    assert {"an axis with padding before", "an axis with a stride", "a first axis with padding before"} <= features
+    assert "an axis with padding before and a stride" not in features
+    assert "a last axis with padding before" not in features
+    assert "the same window on every axis" in features
+    assert "the same stride on every axis" not in features
+
+
+def test_the_vocabulary_contains_the_features_of_the_case():
+    case = case_of((2, 3, 5, 6), **PLANE)
+    assert condition_features(case) > {*case_features(case)}
+
+
+def test_axes_have_the_computed_padding_of_a_word():
+    (axis,) = case_axes(case_of((1, 1, 6), window=(3,), stride=(1,), padding="same_upper"))
+    assert (axis.before, axis.after, axis.output) == (1, 1, 6)
