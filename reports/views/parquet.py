@@ -67,6 +67,7 @@ PARQUET_COLUMNS: dict[str, tuple[pa.DataType, ColumnValue]] = {
     "worst_ulp": (NUMBER_TYPE, lambda row: row.result.worst and _float64_or_none(row.result.worst.ulp)),
     "digest": (TEXT_TYPE, lambda row: row.result.digest),
     "message": (TEXT_TYPE, lambda row: row.result.message),
+    "after_others": (TEXT_TYPE, lambda row: row.result.after_others),
     "reason": (TEXT_TYPE, lambda row: row.result.reason),
     "issue": (TEXT_TYPE, lambda row: row.result.issue),
     "question": (TEXT_TYPE, lambda row: row.case.question),
