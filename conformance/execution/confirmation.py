@@ -66,10 +66,10 @@ class Confirmer:
         """
         worker = self._worker(job.program.mode)
         again = combine(worker.run_alone(job, self._times))
-        if worker.has_forks and not (is_same_outcome(first, again) or is_right(again)):
+        if worker.ran_in_fork and not (is_same_outcome(first, again) or is_right(again)):
             # A framework may not support a fork. A new process is slower, but always works.
             of_fork, again = again, combine(self._run_in_new_process(job))
-            if not is_same_outcome(of_fork, again):
+            if worker.has_forks and not is_same_outcome(of_fork, again):
                 worker.refuse_forks()
         if is_same_outcome(first, again):
             return first
