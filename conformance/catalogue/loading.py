@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ from conformance.catalogue.sweep_rows import SweepReader, is_exhaustive, row_id_
 from conformance.catalogue.sweeps import Sweep
 from conformance.system.cache import cached_catalogue
 from conformance.system.garbage_collection import paused_garbage_collection
+from conformance.system.packed_sequence import MAX_UNPACKED_ITEMS, PackedSequence, compact
+from reports.results.key_set import KeySet
 from reports.results.vocabulary import Level
 
 ReadProgress = Callable[[int], None]
@@ -45,7 +47,7 @@ class Catalogue:
     export, "" for any other.
     """
 
-    cases: tuple[Case, ...]
+    cases: Sequence[Case]
     sweeps: Mapping[Sweep, Sequence[str]] = field(default_factory=dict)
     unloaded_sweeps: tuple[Sweep, ...] = ()
     version: str = ""
@@ -71,17 +73,17 @@ class Catalogue:
 
     def select(
         self, level: str = Level.EXHAUSTIVE, operators: Iterable[str] = (), globs: Iterable[str] = ()
-    ) -> list[Case]:
+    ) -> Sequence[Case]:
         """Return the cases up to a level that match an operator and a glob; empty lists match all cases."""
         levels = [*Level][: [*Level].index(Level(level)) + 1]
         operators, globs = set(operators), list(globs)
-        return [
+        return compact(
             case
             for case in self.cases
             if case.level in levels
             and (not operators or case.operator in operators)
             and (not globs or any(fnmatch.fnmatchcase(case.id, glob) for glob in globs))
-        ]
+        )
 
 
 CACHED_CLASSES = (Catalogue, Case, ArraySpec, Value, Rejected, Answers, FollowingOperator, Sweep, Level)
@@ -141,14 +143,14 @@ def load_with_errors(
 
     The arguments are those of `load_catalogue`.
     """
-    cases: dict[str, Case] = {}
+    cases = _UniqueCases()
     errors: list[str] = []
     reader = SweepReader(errors, _case_counter(progress), extend, level, operators, globs)
     exports = [path for path in paths if export_reader.is_export(path)]
     for path in _case_files([path for path in paths or [catalogue_folder()] if path not in exports]):
         found: list[str] = []
         file_cases, unchecked = _read_file(path, reader, found)
-        _add_cases(file_cases, cases, found)
+        cases.add(file_cases, found)
         errors += _first_errors(path, found, unchecked)
     versions = [] if paths else [catalogue_version()]
     for path in exports:
@@ -157,12 +159,13 @@ def load_with_errors(
         except CatalogueError as error:
             errors.append(str(error))
             continue
-        _add_cases(export.cases, cases, errors)
+        cases.add(export.cases, errors)
         versions.append(export.version)
-    errors += _misnamed_cases(cases.values(), {**dict.fromkeys(reader.unloaded, ()), **reader.sweeps})
+    errors += _misnamed_cases(cases.cases, {**dict.fromkeys(reader.unloaded, ()), **reader.sweeps})
     # A combination of several catalogues has no version.
     version = versions[0] if len(versions) == 1 and len(paths) <= 1 else ""
-    return Catalogue(tuple(cases.values()), reader.sweeps, tuple(reader.unloaded), version), sort_errors(errors)
+    loaded = cases.cases if len(cases.cases) > MAX_UNPACKED_ITEMS else tuple(cases.cases)
+    return Catalogue(loaded, reader.sweeps, tuple(reader.unloaded), version), sort_errors(errors)
 
 
 def _case_counter(progress: ReadProgress) -> Callable[[], None]:
@@ -189,12 +192,25 @@ def _first_errors(path: Path, errors: Sequence[str], unchecked: int) -> list[str
     return [*sort_errors(errors)[:MAX_FILE_ERRORS], f"{path}: {more}"]
 
 
-def _add_cases(found: Iterable[Case], cases: dict[str, Case], errors: list[str]) -> None:
-    for case in found:
-        if case.id in cases:
-            errors.append(f"{case.location}: duplicate case id {case.id}, first defined at {cases[case.id].location}")
-        # The first case with an id stays, so that one wrong id causes one message.
-        cases.setdefault(case.id, case)
+class _UniqueCases:
+    """The first case with each id. Large catalogues are packed while they are read."""
+
+    def __init__(self) -> None:
+        self.cases: PackedSequence[Case] = PackedSequence()
+        self._ids = KeySet()
+
+    def add(self, found: Iterable[Case], errors: list[str]) -> None:
+        """Add cases, and an error for each id that a case before has, so that one wrong id causes one message."""
+        repeated: list[Case] = []
+        for case in found:
+            if case.id in self._ids:
+                repeated.append(case)
+            else:
+                self._ids.add(case.id)
+                self.cases.append(case)
+        ids = {case.id for case in repeated}
+        first = {case.id: case.location for case in self.cases if case.id in ids} if ids else {}
+        errors += [f"{one.location}: duplicate case id {one.id}, first defined at {first[one.id]}" for one in repeated]
 
 
 def catalogue_version() -> str:
@@ -205,7 +221,7 @@ def catalogue_version() -> str:
 
 def _misnamed_cases(cases: Iterable[Case], sweeps: Mapping[Sweep, Sequence[str]]) -> Iterator[str]:
     """Yield an error for each case whose id has the prefix of a sweep, but which is not a row of it."""
-    rows = {f"{sweep.operator}/{sweep.id}/{name}" for sweep, names in sweeps.items() for name in names}
+    rows = KeySet(f"{sweep.operator}/{sweep.id}/{name}" for sweep, names in sweeps.items() for name in names)
     prefixes = tuple(f"{sweep.operator}/{sweep.id}/" for sweep in sweeps)
     for case in cases:
         if prefixes and case.id.startswith(prefixes) and case.id not in rows:
@@ -232,8 +248,8 @@ def _files_in_folder(path: Path) -> list[Path]:
     return found
 
 
-def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> tuple[list[Case], int]:
-    """Return the valid cases of a file, and add the errors of the others to `errors`.
+def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> tuple[Iterable[Case], int]:
+    """Return the valid cases of a file, of which those of sweeps are made one by one. Add errors to `errors`.
 
     The check stops after MAX_FILE_ERRORS errors. Return also the number of cases that were not checked.
     """
@@ -264,7 +280,7 @@ def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> tuple[list
         reader.count_case()
     cases += _read_rejects(document, _valid_positions(document, "rejects", by_item), errors)
     rows = reader.read(document, _valid_positions(document, "sweeps", by_item))
-    return [case for case in cases if case] + rows, 0
+    return chain(filter(None, cases), rows), 0
 
 
 def _valid_positions(document: YamlDocument, kind: str, by_item: Mapping[YamlPath, object]) -> list[int]:

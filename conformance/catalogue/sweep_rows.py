@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from conformance.cases.selectors import GLOB_CHARACTERS
 from conformance.cases.yaml_reader import YamlDocument
 from conformance.catalogue import lock
 from conformance.catalogue.sweeps import Sweep
+from conformance.system.packed_sequence import compact
 from reports.results.vocabulary import Level
 
 
@@ -71,9 +72,9 @@ class SweepReader:
     sweeps: dict[Sweep, Sequence[str]] = field(default_factory=dict)
     unloaded: list[Sweep] = field(default_factory=list)
 
-    def read(self, document: YamlDocument, positions: Iterable[int]) -> list[Case]:
-        """Return the cases of the sweeps at some positions of a file, and record the sweeps and their rows."""
-        path, cases = document.path.resolve().parent.parent / lock.LOCK_FILE, []
+    def read(self, document: YamlDocument, positions: Iterable[int]) -> Iterator[Case]:
+        """Yield the cases of the sweeps at some positions of a file, and record the sweeps and their rows."""
+        path = document.path.resolve().parent.parent / lock.LOCK_FILE
         frozen = lock.read_lock_file(path).records if path.exists() else {}
         for index in positions:
             item, raw = ("sweeps", index), document.data["sweeps"][index]
@@ -83,17 +84,17 @@ class SweepReader:
                 if is_exhaustive(sweep) and not self._may_select_row(sweep):
                     self.unloaded.append(sweep)
                     continue
-                names = self._rows(sweep, frozen)
+                names = compact(self._rows(sweep, frozen))
                 self.sweeps[sweep] = names
-                selected = [name for name in names if self._selects_row(sweep, name)]
+                sweep.forget_possible_rows()
                 parts = PartCache()
-                for name in selected:
-                    case = parse_case({"source": "", **document.data}, sweep.raw_case(name), location)
-                    cases.append(parts.share_parts(case))
-                    self.count_case()
+                for name in names:
+                    if self._selects_row(sweep, name):
+                        case = parse_case({"source": "", **document.data}, sweep.raw_case(name), location)
+                        self.count_case()
+                        yield parts.share_parts(case)
             except ValueError as error:
                 self.errors.append(f"{location}: {case_prefix(document, item)}{error}")
-        return cases
 
     def _sweep(self, operator: str, raw: Mapping[str, Any], location: str) -> Sweep:
         for other in (*self.sweeps, *self.unloaded):

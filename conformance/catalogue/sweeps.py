@@ -149,6 +149,10 @@ class Sweep:
         rest = np.array([row for row in others if self.is_generated(row)], np.int64).reshape(-1, len(numbers))
         return CoveringArray((possible[:, None] + rest).reshape(-1, len(numbers)), self.strength)
 
+    def forget_possible_rows(self) -> None:
+        """Free the memory of all possible rows. They are computed again when they are needed."""
+        vars(self).pop("cover", None)
+
     def rows(self, frozen: Iterable[str] = (), *, extend: bool = True) -> list[str]:
         """Return the names of the rows: the frozen ones, and with `extend` or without frozen ones, further rows.
 

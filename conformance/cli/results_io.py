@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from conformance.execution.selection import Shard
 from conformance.system.atomic_write import write_in_folder
 from reports.analysis import summary
 from reports.results import BackendRun, LiveResults, Report, UnreadableResults, load_report, merge_runs, read_header
+from reports.results.key_set import KeySet
 
 STANDARD_OUTPUT = "-"
 PAST_RUN_PATTERNS = ("*.jsonl", "*/*.jsonl", "*/results/*.jsonl")
@@ -40,8 +42,13 @@ def load_results(paths: Iterable[Path], *, mixed: bool = False) -> Report:
 
 def merge_live_results(written: Iterable[LiveResults]) -> Report:
     """Return the results of this process's runs as one report. Raises ConformanceError for invalid results."""
+    files = list(written)
     with unreadable_as_conformance_error():
-        return merge_runs((one.path, one.build_run()) for one in written)
+        report = merge_runs((one.path, one.build_run()) for one in files)
+    case_ids = KeySet()
+    for one in files:
+        case_ids.update(one.case_ids)
+    return replace(report, case_count=len(case_ids))
 
 
 def load_given_or_latest(paths: Iterable[Path], *, mixed: bool = False) -> Report:

@@ -30,7 +30,7 @@ from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
 from conformance.judging.declaration_check import check_declarations
 from reports.analysis.summary import escape_control_characters
-from reports.results import LiveResults, Report
+from reports.results import LiveResults
 from reports.views.terminal import render_terminal
 
 RunResults = tuple[list[LiveResults], list[IncompleteRun]]
@@ -89,18 +89,9 @@ def print_summary(written: Sequence[LiveResults], *, brief: bool = False) -> int
     output_console().print(render_terminal(results, brief=brief))
     for one in written if not brief else ():
         click.echo(f"results: {one.path}")
-    for line in (*program_error_lines(results), *_confirmed_lines(results)):
+    for line in program_error_lines(results):
         click.echo(f"conformance: {escape_control_characters(line)}", err=True)
     return exit_status(results)
-
-
-def _confirmed_lines(results: Report) -> list[str]:
-    """Return a line about the results that were others after other programs had run, if there are any."""
-    found = [one for backend_run in results.runs for one in backend_run.results if one.after_others]
-    if not found:
-        return []
-    first = f"surface {found[0].surface}: case {found[0].case}: {found[0].after_others}"
-    return [f"{len(found):,} results count as they are alone in a process; after other programs they differ: {first}"]
 
 
 def run_on_cluster(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from conformance.adapters.api import Backend
@@ -45,13 +45,31 @@ class Confirmer:
 
         Raises WorkerFailed.
         """
+        return self.outcome_alone(
+            job,
+            first,
+            lambda outcomes: judge.combine_outcomes(task.case, outcomes),
+            lambda again: self._is_right(judge, task, again, expected),
+        )
+
+    def outcome_alone(
+        self,
+        job: Job,
+        first: ProgramOutcome,
+        combine: Callable[[Sequence[ProgramOutcome]], ProgramOutcome] = lambda outcomes: outcomes[0],
+        is_right: Callable[[ProgramOutcome], bool] = lambda _outcome: False,
+    ) -> ProgramOutcome:
+        """Return the outcome of a job alone in its process. It describes the first outcome if that was another one.
+
+        combine: makes one outcome of those of repeated runs. is_right: whether an outcome needs no other explanation.
+        Raises WorkerFailed.
+        """
         worker = self._worker(job.program.mode)
-        again = judge.combine_outcomes(task.case, worker.run_alone(job, self._times))
-        is_explained = is_same_outcome(first, again) or self._is_right(judge, task, again, expected)
-        if worker.has_forks and not is_explained:
+        again = combine(worker.run_alone(job, self._times))
+        if worker.ran_in_fork and not (is_same_outcome(first, again) or is_right(again)):
             # A framework may not support a fork. A new process is slower, but always works.
-            of_fork, again = again, judge.combine_outcomes(task.case, self._run_in_new_process(job))
-            if not is_same_outcome(of_fork, again):
+            of_fork, again = again, combine(self._run_in_new_process(job))
+            if worker.has_forks and not is_same_outcome(of_fork, again):
                 worker.refuse_forks()
         if is_same_outcome(first, again):
             return first

@@ -17,6 +17,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -135,7 +136,9 @@ class Connection:
         self._worker_pid = self._worker_pid or processes.worker_pid(self.process.pid)
         measured = [self._worker_pid or self.process.pid]
         if self.forks:
-            measured += processes.child_pids(self._worker_pid)
+            # Each program runs in a child of a fork.
+            forks = processes.child_pids(self._worker_pid)
+            measured += [*forks, *chain.from_iterable(map(processes.child_pids, forks))]
         self.memory_bytes = max(map(processes.resident_bytes, measured))
         return self.memory_bytes
 

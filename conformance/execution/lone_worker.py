@@ -21,6 +21,8 @@ class LoneWorker(Worker):
     needs_forks = True
     _allows_forks = True
     _has_replaced_process = False
+    ran_in_fork = False
+    """Whether the last job ran in a fork, or was lost together with the process that forks."""
 
     def run_alone(self, job: Job, times: int = 1) -> list[ProgramOutcome]:
         """Return the outcomes of runs of one job, in a new process after each crash. Raises WorkerFailed."""
@@ -29,7 +31,8 @@ class LoneWorker(Worker):
             connection = self.launch()
             if self._launched_at is not None:
                 self._wait_for_setup(connection)
-            run = self._run_in_forks if self.has_forks else self._run_in_this_process
+            self.ran_in_fork = self.has_forks
+            run = self._run_in_forks if self.ran_in_fork else self._run_in_this_process
             outcomes += run(connection, job, times - len(outcomes))
         return [replace(outcome, alone=True) for outcome in outcomes]
 

@@ -8,7 +8,7 @@ the missing ones.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -134,7 +134,7 @@ class _Rejudge:
         }
 
     @cached_property
-    def selected(self) -> list[Case]:
+    def selected(self) -> Sequence[Case]:
         """The cases that the run's filters and level select from the current catalogue."""
         filters = self.header.selection
         return self.catalogue.select(self.header.level, filters.operators, filters.cases)

@@ -525,6 +525,9 @@ class ProgramRunner:
             folder = make_folder_for_fork()
             child = os.fork()
             if not child:
+                # A process between this one and the program, because a program can damage its parent.
+                if program := os.fork():
+                    exit_like(os.waitpid(program, 0)[1])
                 try:
                     set_temporary_folder(folder)
                     self._seed_generators()  # `random` seeds its generator from the system in a fork

@@ -13,7 +13,9 @@ from conformance import IncompleteRun
 from conformance.adapters.api import Backend, Program
 from conformance.cases.steps import case_step
 from conformance.catalogue.loading import Catalogue
+from conformance.execution.confirmation import Confirmer
 from conformance.execution.job import Job, Limits, WorkerFailed
+from conformance.execution.lone_worker import LoneWorker
 from conformance.execution.options import RunOptions
 from conformance.execution.pool import WorkerPool
 from conformance.execution.run import Run
@@ -168,6 +170,7 @@ class LocalEvaluator:
         self.ledger = ledger.for_generated_cases()
         self.limits = limits or Limits()
         self.pool = WorkerPool(Worker(self.backend, python, self.limits, log=log) for _ in range(jobs))
+        self.confirmer = Confirmer(self.backend, lambda backend: LoneWorker(backend, python, self.limits), 1)
 
     def __enter__(self) -> LocalEvaluator:
         with self._as_incomplete_run():
@@ -176,6 +179,7 @@ class LocalEvaluator:
 
     def __exit__(self, *_: object) -> None:
         self.pool.kill()
+        self.confirmer.kill()
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -219,13 +223,32 @@ class LocalEvaluator:
                 tuple(
                     result
                     for check in checks
-                    for result in check.judge(
-                        [self._without_slowness(one.candidate, next(outcomes)) for _ in check.calls]
+                    for result in self._judge(
+                        run,
+                        check,
+                        [self._without_slowness(one.candidate, next(outcomes)) for _ in check.calls],
+                        fatal=fatal,
                     )
                 ),
             )
             for one, checks in behind
         ]
+
+    def _judge(
+        self, run: Run, check: Check, outcomes: Sequence[ProgramOutcome], *, fatal: bool
+    ) -> tuple[SurfaceResult, ...]:
+        """Return the results of a check. A difference counts only if it is the same alone in a process, as in a run."""
+        results = tuple(check.judge(outcomes))
+        if self.backend.trusted or not any(one.is_new for one in results):
+            return results
+        with self._as_incomplete_run():
+            alone = [
+                outcome
+                if outcome.alone or outcome.kind == Outcome.UNSUPPORTED
+                else self.confirmer.outcome_alone(_make_job(run, call, fatal=fatal), outcome)
+                for call, outcome in zip(check.calls, outcomes, strict=True)
+            ]
+        return tuple(check.judge(alone))
 
     def _make_run(self, surfaces: Sequence[str]) -> Run:
         """Return a run without cases. It translates cases and judges outcomes of the running workers."""

@@ -53,10 +53,13 @@ def check_declarations(backend: Backend, cases: Iterable[Case], *, whole_catalog
 
 def declaration_errors(backend: Backend, cases: Iterable[Case], *, whole_catalogue: bool = True) -> Iterator[str]:
     """Yield a message for each unknown convention and answer, with file and line if the backend has a file."""
-    cases = list(cases)
-    known, ids = answers_by_convention(cases), _cases_by_convention(cases)
+    operators, observing = set[str](), []
+    for case in cases:  # once, because reading the cases of a large catalogue takes long
+        operators.add(case.operator)
+        observing += [case] if case.convention_id else []
+    known, ids = answers_by_convention(observing), _cases_by_convention(observing)
     # An operator without cases is not in this catalogue. A misspelled operator is an error.
-    absent = OPERATORS.keys() - {case.operator for case in cases}
+    absent = OPERATORS.keys() - operators
     checked = _operators_of(backend) - absent if whole_catalogue else set()
     seen: set[tuple[str, str]] = set()
     document: YamlDocument | None = None

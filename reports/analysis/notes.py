@@ -12,7 +12,17 @@ MAX_LISTED_CONVENTIONS = 40  # in one sentence; more are counted
 
 def report_notes(report: Report) -> list[str]:
     """Return the notes of a report, one sentence each."""
-    return [*_undeclared_notes(report), *status_sentences(Status.SLOW, report)]
+    return [*_undeclared_notes(report), *status_sentences(Status.SLOW, report), *_after_others_notes(report)]
+
+
+def _after_others_notes(report: Report) -> list[str]:
+    """Return a sentence about the results that differed after other programs had run, if there are any."""
+    found = [result for run in report.runs for result in run.results if result.after_others]
+    if not found:
+        return []
+    first = f"{found[0].case} on {found[0].surface}: {found[0].after_others}"
+    counted = f"{count_text(len(found), 'result')} differed after other programs had run in the process"
+    return [f"{counted}, and count as they are alone in a process. The first one: {first}"]
 
 
 def _undeclared_notes(report: Report) -> list[str]:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from reports.results.json_structs import RecordError
+from reports.results.key_set import KeySet
 from reports.results.records import (
     AnyRecord,
     CaseRecord,
@@ -31,10 +32,10 @@ class RecordChecks:
 
     header: Header | None = None
     footer: Footer | None = None
-    cases: set[str] = field(default_factory=set)
-    programs: set[str] = field(default_factory=set)
-    results: set[ResultKey] = field(default_factory=set)
-    conventions: set[ResultKey] = field(default_factory=set)
+    cases: KeySet = field(default_factory=KeySet)
+    programs: KeySet = field(default_factory=KeySet)
+    results: KeySet = field(default_factory=KeySet)
+    conventions: KeySet = field(default_factory=KeySet)
     by_status: Counter[Status] = field(default_factory=Counter)
 
     def add(self, record: AnyRecord) -> None:

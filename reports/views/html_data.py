@@ -238,6 +238,7 @@ def _result_details(result: ResultRecord, programs: dict[str, ProgramRecord], te
         "got": None if result.got is None else array_payload(result.got),
         "worst": None if result.worst is None else _worst_payload(result.worst),
         "message": texts.add(result.message),
+        "after_others": texts.add(result.after_others),
         "reason": texts.add(result.reason),
         "issue": texts.add(result.issue),
     }

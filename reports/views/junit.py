@@ -96,13 +96,21 @@ def _add_outcome(suite: ElementTree.Element, result: ResultRecord, backend: Back
     test = _test_case(suite, result.surface, result.case, result.seconds)
     if result.status in SKIP_TYPES:
         ElementTree.SubElement(test, "skipped", type=SKIP_TYPES[result.status], message=_xml_line(_skip_reason(result)))
-    elif result.status == Status.SLOW:
-        ElementTree.SubElement(test, "system-out").text = "\n".join(_xml_text(f"slow: {result.message or ''}"))
     elif result.status in UNEXPECTED_STATUSES:
         case = backend.cases[result.case]
         message = ": ".join(filter(None, [STATUS_TEXTS[result.status], result.kind, failure_reason(result, case)]))
         failure = ElementTree.SubElement(test, "failure", type=result.status, message=_xml_line(message))
         failure.text = "\n".join(_failure_lines(result, case, backend))
+    if output := [text for remark in _remarks(result) for text in _xml_text(remark)]:
+        ElementTree.SubElement(test, "system-out").text = "\n".join(output)
+
+
+def _remarks(result: ResultRecord) -> Iterator[str]:
+    """Yield what was observed in addition to the outcome that counts."""
+    if result.status == Status.SLOW:
+        yield f"slow: {result.message or ''}"
+    if result.after_others:
+        yield f"after other programs: {result.after_others}"
 
 
 def _skip_reason(result: ResultRecord) -> str:

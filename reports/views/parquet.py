@@ -17,16 +17,14 @@ from reports.results import (
     CaseRecord,
     ConventionRecord,
     Json,
-    Outcome,
     ProgramRecord,
     RecordedArray,
     Report,
     ResultRecord,
-    Status,
-    Verdict,
     complete_lines,
     load_report,
 )
+from reports.results.counted import is_only_counted
 
 TEXT_TYPE, NUMBER_TYPE, INTEGER_TYPE, FLAG_TYPE = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 MAX_INT64 = 2**63 - 1
@@ -69,6 +67,7 @@ PARQUET_COLUMNS: dict[str, tuple[pa.DataType, ColumnValue]] = {
     "worst_ulp": (NUMBER_TYPE, lambda row: row.result.worst and _float64_or_none(row.result.worst.ulp)),
     "digest": (TEXT_TYPE, lambda row: row.result.digest),
     "message": (TEXT_TYPE, lambda row: row.result.message),
+    "after_others": (TEXT_TYPE, lambda row: row.result.after_others),
     "reason": (TEXT_TYPE, lambda row: row.result.reason),
     "issue": (TEXT_TYPE, lambda row: row.result.issue),
     "question": (TEXT_TYPE, lambda row: row.case.question),
@@ -181,11 +180,6 @@ def store_bytes(path: Path) -> tuple[bytes, str]:
         rows = rows.append_column(name, pa.array(texts, pa.string()))
     run = json.dumps({"header": lines.header, "footer": lines.footer})
     return parquet_bytes(rows.replace_schema_metadata({METADATA_KEY: run})), backend.name
-
-
-def is_only_counted(result: ResultRecord) -> bool:
-    """Whether views only count a result: it agrees, or it is unsupported."""
-    return result.outcome == Outcome.UNSUPPORTED or (result.status, result.verdict) == (Status.PASS, Verdict.AGREE)
 
 
 def _convention_cases(backend: BackendRun) -> set[str]:

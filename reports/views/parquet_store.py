@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,7 @@ from pyarrow import ArrowException, parquet as files
 
 from reports.results import (
     BackendRun,
-    CaseRecord,
     Footer,
-    Level,
-    Outcome,
-    RecordedAnswers,
     RecordError,
     Report,
     ResultRecord,
@@ -32,10 +27,10 @@ from reports.results import (
     ShardRecord,
     Status,
     UnreadableResults,
-    Verdict,
     decode_line,
     merge_runs,
 )
+from reports.results.counted import CountedKind, CountedResults, placeholder_case
 from reports.views.parquet import METADATA_KEY
 
 JsonObject = dict[str, Any]
@@ -51,34 +46,6 @@ DUPLICATES_QUERY = 'SELECT surface, "case" FROM read_parquet(?) GROUP BY ALL HAV
 CASE_COUNT_QUERY = 'SELECT count(DISTINCT "case") FROM read_parquet(?)'
 SHARD_SPECIFIC_FIELDS = ("record", "format", "shard", "started")
 """Header keys that may differ between shards of one run."""
-
-
-class CountedResults(Collection[ResultRecord]):
-    """Results in which equal results are stored once, with their number."""
-
-    def __init__(self, single: Sequence[ResultRecord], counted: Sequence[tuple[ResultRecord, int]]) -> None:
-        self._single_results, self._counted_results = single, counted
-
-    def __iter__(self) -> Iterator[ResultRecord]:
-        return chain(self._single_results, *(repeat(result, number) for result, number in self._counted_results))
-
-    def __len__(self) -> int:
-        return len(self._single_results) + sum(number for _, number in self._counted_results)
-
-    def __contains__(self, result: object) -> bool:
-        return result in self._single_results or any(result == one for one, _ in self._counted_results)
-
-
-@dataclass(frozen=True)
-class StoredReport(Report):
-    """The report of a store. case_count: number of cases, including those that are only counted."""
-
-    case_count: int = 0
-
-    @property
-    def size(self) -> int:
-        """Number of cases."""
-        return self.case_count
 
 
 class StoredShards(ShardRecord, frozen=True):
@@ -128,7 +95,7 @@ def load_stores(paths: Iterable[Path], *, mixed: bool = False) -> Report:
     except duckdb.Error as error:
         raise UnreadableResults(files_of_stores[0], None, f"cannot be read: {error}") from None
     report = merge_runs(runs, allow_mixed=mixed)
-    return StoredReport(report.backends, report.mixture_notes, case_count=case_count)
+    return Report(report.backends, report.mixture_notes, case_count=case_count)
 
 
 def _query_rows(query: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -193,8 +160,8 @@ def _build_run(parts: Sequence[StoreFile], paths: Sequence[str]) -> BackendRun:
     numbers = tuple(sorted(part.shard[0] for part in parts))
     shard = None if has_all_shards else StoredShards(numbers[0], first.shard[1], numbers)
     header = structs.replace(run.header, shard=shard)
-    counted = [(_counted_result(row), row[-1]) for row in _query_rows(EQUAL_RESULTS_QUERY, paths)]
-    cases = {**run.cases, **{result.case: _placeholder_case(result.case) for result, _ in counted}}
+    counted = [(CountedKind(*row[:-1]).placeholder(), row[-1]) for row in _query_rows(EQUAL_RESULTS_QUERY, paths)]
+    cases = {**run.cases, **{result.case: placeholder_case(result.case) for result, _ in counted}}
     footer = _merge_footers(parts, paths) if has_all_shards or len(parts) == 1 else None
     return replace(run, header=header, cases=cases, results=CountedResults(tuple(run.results), counted), footer=footer)
 
@@ -207,20 +174,3 @@ def _merge_footers(parts: Sequence[StoreFile], paths: Sequence[str]) -> Footer |
     counts: Mapping[str, int] = dict(_query_rows(STATUS_COUNT_QUERY, paths))
     by_status = {status: counts[status] for status in Status if status in counts}
     return Footer(sum(counts.values()), by_status, sum(end["seconds"] for end in ends if end))
-
-
-def _counted_result(row: tuple[Any, ...]) -> ResultRecord:
-    """Return a placeholder for the results counted in a row. Its case is a placeholder for the operator."""
-    surface, operator, status, outcome, verdict, reason, issue, _ = row
-    return ResultRecord(
-        case=f"{operator}/*", surface=surface, status=Status(status), outcome=Outcome(outcome),
-        verdict=verdict and Verdict(verdict), reason=reason, issue=issue,
-    )  # fmt: skip
-
-
-def _placeholder_case(name: str) -> CaseRecord:
-    operator = name.partition("/")[0]
-    return CaseRecord(
-        case=name, operator=operator, level=Level.SMOKE, about="", source="", via=(), question=None,
-        parameters={}, inputs={}, expected=RecordedAnswers({}), digest="", pinned=0, terms=0,
-    )  # fmt: skip

@@ -22,8 +22,7 @@ from conformance_hostile.attacks import ATTACKS  # noqa: E402
 sys.path.remove(str(PACKAGE_FOLDER))
 ROOT = Path(__file__).parents[2]
 INNOCENT_PER_ATTACK = 2
-MAX_SECONDS = 600
-SELECTED = os.environ.get("HOSTILE_SELECTED", "")
+MAX_SECONDS = 900
 SEED = secrets.randbelow(2**32) if NIGHTLY else 7
 
 

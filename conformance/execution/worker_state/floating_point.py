@@ -17,10 +17,11 @@ FLOATING_POINT_ENVIRONMENT_BYTES = 256
 """Size of a buffer for the C type fenv_t, which has 32 bytes on x86-64 and 8 bytes on 64-bit ARM."""
 HALF_ULP, MIN_NORMAL, MIN_SUBNORMAL, SCALE, ONE, HALF = 2.0**-54, sys.float_info.min, 5e-324, 2.0**60, 1.0, 0.5
 """Operands of the computations that show the floating-point state. Python evaluates constants at compile time."""
-X86_ENVIRONMENT_BYTES, X87_CONTROL, MXCSR = 32, slice(0, 2), slice(28, 32)
-"""Size of fenv_t on x86-64, and the positions of its two control words."""
+X86_ENVIRONMENT_BYTES, MXCSR_POSITION = 32, 28
+"""Size of fenv_t on x86-64, which starts with the control word of the x87 unit, and the position of that of SSE."""
 X87_CONTROL_MASK, MXCSR_MASK = 0x0F3F, 0xFFC0
 """Bits that control traps, precision and rounding. The other bits are flags of past exceptions."""
+CONTROL_MASK = X87_CONTROL_MASK | MXCSR_MASK << 8 * MXCSR_POSITION
 
 
 class FloatingPointState:
@@ -35,6 +36,7 @@ class FloatingPointState:
         # The registers themselves also contain flags of past exceptions, which change all the time.
         self._get_rounding = getattr(self._library, "fegetround", int)
         self._has_x86_registers = platform.machine() in {"x86_64", "AMD64"} and hasattr(self._library, "fegetenv")
+        self._registers = (ctypes.c_char * X86_ENVIRONMENT_BYTES).from_buffer(self._buffer)
         self._initial = self._computed()
         self._initial_control = self._control()
         if hasattr(self._library, "fegetenv"):
@@ -46,20 +48,20 @@ class FloatingPointState:
         sums = (ONE + HALF_ULP, ONE - HALF_ULP * HALF, -ONE - HALF_ULP)
         return (self._get_rounding(), *sums, MIN_NORMAL * HALF, MIN_SUBNORMAL * SCALE)
 
-    def _control(self) -> tuple[int, ...]:
+    def _control(self) -> int:
         """Return the control bits of both registers on x86; other processors have no traps or precision to change."""
         if not self._has_x86_registers:
-            return ()
+            return 0
         self._library.fegetenv(self._buffer)
-        words = self._buffer.raw
-        x87, mxcsr = int.from_bytes(words[X87_CONTROL], "little"), int.from_bytes(words[MXCSR], "little")
-        return x87 & X87_CONTROL_MASK, mxcsr & MXCSR_MASK
+        return int.from_bytes(self._registers.raw, "little") & CONTROL_MASK
 
     def restore(self) -> tuple[list[str], bool]:
         """Return the names of the changed state, and whether it could be restored."""
-        computed, control = self._computed(), self._control()
-        if computed == self._initial and control == self._initial_control:
+        control = self._control()
+        # On x86, the registers determine the results.
+        if control == self._initial_control and (self._has_x86_registers or self._computed() == self._initial):
             return [], True
+        computed = self._computed()
         pairs = zip(self.NAMES, computed, self._initial)  # noqa: B905 - Python 3.8 has no `strict`
         changed = dict.fromkeys(name for name, now, before in pairs if now != before)
         if hasattr(self._library, "fesetenv"):

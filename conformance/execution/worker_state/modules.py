@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # Python 3.8 cannot evaluate these annotations
 
 VERSION_BYTES = 8
 """Size of the version of a dictionary."""
+MEMORY_WORDS = 1 << 44
+"""Number of words of 8 bytes in the address space of a program."""
 UNVERSIONED_MODULES = (builtins, contextlib, json, os, random, time, warnings, np, np.random)
 """Modules whose functions are compared after each program if dictionaries have no version, as in Python 3.14."""
 LATER_MODULES = (
@@ -72,19 +74,30 @@ ADD_AUDIT_HOOK, REGISTER_AT_FORK = sys.addaudithook, os.register_at_fork
 sys.addaudithook, os.register_at_fork = count_audit_hook, count_fork_hooks
 
 
-def dictionary_version(names: Any) -> Any:
-    """Return the memory of the version of a dictionary, which CPython before 3.14 increases with each change."""
-    return (ctypes.c_char * VERSION_BYTES).from_address(
-        id(names) + OBJECT_HEADER_BYTES + ctypes.sizeof(ctypes.c_ssize_t)
-    )
+def version_places(dictionaries: Sequence[Any]) -> Any:
+    """Return the places in MEMORY of the versions, which CPython before 3.14 increases with each change."""
+    offset = OBJECT_HEADER_BYTES + ctypes.sizeof(ctypes.c_ssize_t)
+    return np.array([(id(names) + offset) // VERSION_BYTES - 1 for names in dictionaries], np.intp)
+
+
+def read_versions(places: Any) -> bytes:
+    """Return the versions at some places. One call of C reads all of them."""
+    return bytes(MEMORY[places])
 
 
 def have_versions() -> bool:
     """Whether dictionaries have a version."""
     names: dict[str, int] = {}
-    before = dictionary_version(names).raw
+    place = version_places([names])
+    before = read_versions(place)
     names["key"] = 0
-    return bool(platform.python_implementation() == "CPython" and dictionary_version(names).raw != before)
+    return bool(platform.python_implementation() == "CPython" and read_versions(place) != before)
+
+
+# An array cannot start at the address 0.
+ADDRESS_SPACE: Any = (ctypes.c_uint64 * (MEMORY_WORDS - 1)).from_address(VERSION_BYTES)
+MEMORY = np.ndarray((MEMORY_WORDS - 1,), np.uint64, ADDRESS_SPACE)
+"""The memory of the process as an array of words. Only the places of versions are read."""
 
 
 class ModuleFunctions:
@@ -98,6 +111,7 @@ class ModuleFunctions:
 
     def __init__(self) -> None:
         self.early_modules = tuple(sys.modules)
+        self._initial: list[tuple[Any, ...]] = []
 
     def find_modules(self) -> None:
         """Set the tables."""
@@ -115,13 +129,15 @@ class ModuleFunctions:
                 for names in modules
             ),
         ]
-        self._versions = [dictionary_version(names) for names, _ in self.tables]
+        self._places = version_places([names for names, _ in self.tables])
         self._seen = b""
         self._found: list[tuple[Any, ...]] = [()] * len(self.tables)
+        self.read()
+        self._initial = self._found
 
     def read(self) -> Any:
         """Return the functions of each module. The same objects if no module has changed."""
-        seen = b"".join(self._versions)
+        seen = read_versions(self._places)
         if seen != self._seen or not self._has_versions:
             self._found = self._found.copy()
             for number, (names, keys) in enumerate(self.tables):
@@ -129,6 +145,8 @@ class ModuleFunctions:
                 if seen[place] != self._seen[place] or not self._has_versions:
                     self._found[number] = tuple(map(names.get, keys))
             self._seen = seen
+            # The same object is compared fast.
+            self._found = self._initial if self._found == self._initial else self._found
         return [self._found]
 
     def write(self, state: Any) -> None:

@@ -127,8 +127,7 @@ SYSTEM_STATE: Sequence[StateItem] = (
         lambda name: locale.setlocale(locale.LC_ALL, name),
     ),
 )
-"""State that takes longer to read, most of it with a system call. For backends of the suite, it is checked after every
-16th program only."""
+"""State that takes longer to read, most of it with a system call. It is not checked after each program."""
 if hasattr(os, "sched_getaffinity"):  # Linux
     SYSTEM_STATE = (
         *SYSTEM_STATE,
@@ -140,12 +139,18 @@ if SET_NUMERIC_OPS:  # NumPy 1
 PROCESS_STATE = (*PROGRAM_STATE, *SYSTEM_STATE)
 TRUSTED_INTERVAL = 16
 """Number of programs between two checks of SYSTEM_STATE in a worker of a backend of the suite."""
+UNTRUSTED_INTERVAL = 4
+"""Number of programs between two checks of SYSTEM_STATE in a worker of a backend of another package.
+
+A result that is not as expected counts only if the program ran alone, so that a late check changes no verdict.
+"""
 
 
 class ProcessState:
     """The state of the process before a program.
 
-    trusted: whether SYSTEM_STATE is checked after every TRUSTED_INTERVAL programs instead of each.
+    trusted: whether the backend belongs to the suite. If it does, finalizers of objects in cycles run only before a
+    check of SYSTEM_STATE.
     """
 
     def __init__(self, trusted: bool = False) -> None:
@@ -154,8 +159,10 @@ class ProcessState:
         self._hook_count = len(PERMANENT_HOOKS)
         self._collections = 0
         MODULE_FUNCTIONS.find_modules()
-        self._interval, self._program_count = TRUSTED_INTERVAL if trusted else 1, 0
+        self._trusted, self._program_count = trusted, 0
+        self._interval = TRUSTED_INTERVAL if trusted else UNTRUSTED_INTERVAL
         self._initial = [item.read() for item in PROCESS_STATE]
+        self._initial_of_program = self._initial[: len(PROGRAM_STATE)]
 
     def restore(self) -> tuple[list[str], str]:
         """Restore the state after a program. Only changed state is written, for speed.
@@ -165,7 +172,7 @@ class ProcessState:
         """
         self._program_count += 1
         items = PROGRAM_STATE if self._program_count % self._interval else PROCESS_STATE
-        if items is PROCESS_STATE:
+        if items is PROCESS_STATE or not self._trusted:
             # Finalizers of objects in cycles run now. Otherwise they may change the state during a later program. Only
             # objects that were in use during a collection are old.
             count = collection_count()
@@ -199,6 +206,9 @@ class ProcessState:
 
     def _restore_items(self, items: Sequence[StateItem]) -> tuple[bool, list[str]]:
         """Restore the items that have changed. Return whether there were any, and those that cannot be restored."""
+        initial_state = self._initial if items is PROCESS_STATE else self._initial_of_program
+        if [item.read() for item in items] == initial_state:
+            return False, []
         written, problems = False, []
         for item, initial in zip(items, self._initial):  # noqa: B905 - Python 3.8 has no `strict`
             if item.read() != initial:

@@ -4,7 +4,7 @@ window.Report.withData(() => {
   const { data } = window.Report;
   const numbers = (names) => new Map(names.map((name, number) => [name, number]));
   const caseNumbers = numbers(data.cases.map((one) => one.id));
-  const textKeys = ["program", "message", "reason", "issue"];
+  const textKeys = ["program", "message", "after_others", "reason", "issue"];
 
   const allResults = data.results.map(([caseNumber, surfaceNumber, statusNumber, details], position) => {
     const result = {

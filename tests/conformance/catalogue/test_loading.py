@@ -2,6 +2,7 @@ import pytest
 
 from conformance import CatalogueError
 from conformance.catalogue import loading as catalogues
+from conformance.system import packed_sequence
 from tests.support.fake_backends import family, load
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"
@@ -176,3 +177,34 @@ def test_number_of_cases_read_so_far_is_reported_for_every_hundredth_case(tmp_pa
     path, counts = family(tmp_path, *(f"id: a{number}, {X}, window: 2" for number in range(250))), []
     catalogues.load_catalogue([path], progress=counts.append)
     assert counts == [100, 200]
+
+
+SWEEP = (
+    "id: s, level: exhaustive, cover: all, x: {values: integers, low: 0, high: 9}, "
+    "factors: {rank: [1], extent: [9, 10], window: [1, 2, 3], stride: [1, 2], dtype: [float32, int8]}"
+)
+
+
+@pytest.fixture
+def few_unpacked(monkeypatch):
+    for module in (packed_sequence, catalogues):
+        monkeypatch.setattr(module, "MAX_UNPACKED_ITEMS", 5)
+    monkeypatch.setattr(packed_sequence, "ITEMS_PER_BLOCK", 4)
+
+
+def test_packed_cases_equal_the_cases_of_the_file(tmp_path, request):
+    path = family(tmp_path, SWEEP, section="sweeps")
+    complete = catalogues.load_catalogue([path], level="exhaustive")
+    request.getfixturevalue("few_unpacked")
+    packed = catalogues.load_catalogue([path], level="exhaustive")
+    assert isinstance(packed.cases, packed_sequence.PackedSequence)
+    assert len(packed.cases) == 24
+    assert packed.digest == complete.digest
+    for found in (packed.cases, packed.select("exhaustive")):
+        assert [case.canonical_text() for case in found] == [case.canonical_text() for case in complete.cases]
+
+
+@pytest.mark.usefixtures("few_unpacked")
+def test_id_used_twice_among_packed_cases_is_rejected(tmp_path):
+    path = family(tmp_path, *[f"id: n{n}, {X}, window: 2" for n in (*range(20), 19)])
+    assert refusals(path) == [f"{path}:24: duplicate case id max_pool/n19, first defined at {path}:23"]

@@ -85,3 +85,11 @@ def test_framework_that_does_not_support_forks_is_confirmed_in_new_processes(tmp
     setup = f"import os, builtins\nbuiltins.forked = 0\n{hook}import time\nimport numpy as np\n"
     found = results(tmp_path, lambda stride: ("x = x + builtins.forked", *damage("x = x - 1")(stride)), setup=setup)
     assert {record["status"] for record in found.values()} == {"pass"}
+
+
+def test_result_is_confirmed_in_a_new_process_if_the_process_that_forks_is_lost(tmp_path):
+    hook = "os.register_at_fork(after_in_child=lambda: os.kill(os.getppid(), 9))\n"
+    found = results(
+        tmp_path, damage("x = x + 1"), setup=f"import os, builtins\n{hook}import time\nimport numpy as np\n"
+    )
+    assert {record["status"] for record in found.values()} == {"pass"}

@@ -97,3 +97,25 @@ def test_framework_with_threads_gets_a_new_process_for_each_program():
         (outcome,) = run(worker, COUNT)
         assert not worker.has_forks
         assert np.array_equal(outcome.arrays[0], run(worker, COUNT)[0].arrays[0])
+
+
+DAMAGE_TO_THE_PARENT = {
+    "no descriptors": "import resource\nresource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (0, 0))",
+    "no memory": "import resource\nresource.prlimit(os.getppid(), resource.RLIMIT_AS, (1, 1))",
+    "killed": "os.kill(os.getppid(), 9)",
+    "other memory": "memory = os.open(f'/proc/{os.getppid()}/mem', os.O_RDWR)\n"
+    "for line in open(f'/proc/{os.getppid()}/maps'):\n    if '[heap]' in line:\n"
+    "        first, last = (int(place, 16) for place in line.split()[0].split('-'))\n"
+    "        os.pwrite(memory, bytes(last - first), first)",
+}
+
+
+@pytest.mark.parametrize("body", DAMAGE_TO_THE_PARENT.values(), ids=DAMAGE_TO_THE_PARENT)
+def test_damage_to_the_parent_of_a_program_affects_no_later_program(body):
+    with lone_worker() as worker:
+        run(worker, "pass")
+        process = worker.connection.process.pid
+        run(worker, body)
+        found = [run(worker, COUNT)[0] for _ in range(2)]
+        assert worker.connection.process.pid == process
+    assert [outcome.arrays[0].max() for outcome in found] == [1, 1]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from conformance.adapters import registry
+from conformance.adapters.api import Surface
 from conformance.execution.job import Limits
 from conformance.execution.task import TaskJudge
 from conformance.exploration.candidate import Candidate
@@ -17,6 +18,7 @@ from conformance.exploration.symptoms import Symptom
 from conformance.judging.ledger import Ledger
 from conformance.judging.verdict import ProgramOutcome
 from reports.results.vocabulary import Outcome, Status
+from tests.support.fake_backends import backend
 
 LEVELS = {
     "rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (1,), "stride": (1,), "dilation": (1,),
@@ -158,3 +160,20 @@ def test_only_the_named_surfaces_are_checked_unless_an_oracle_needs_all(two_surf
         two_surfaces.evaluate(make_requests(oracle, CANDIDATES[:1]), ["numpy.other"])
     assert alone.surfaces == ["numpy.other"]
     assert together.surfaces == ["numpy.loops", "numpy.other"]
+
+
+def _maximum(step):
+    """Return a correct maximum for windows of one cell. The program with stride 2 changes those with other strides."""
+    (stride,) = step.stride
+    effect = "builtins.mark = 1" if stride == 2 else "x = x + hasattr(builtins, 'mark')"
+    return ("import builtins", f"x = x[..., ::{stride}]", effect, "x = x.astype(np.float32)")
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_difference_after_other_programs_is_not_a_finding_for_a_backend_of_another_package(trusted):
+    candidates = [SMALLEST.with_levels(extent=(4,), stride=(stride,)) for stride in (2, 1, 3)]
+    fake = backend(Surface("s", {"max_pool": _maximum}), trusted=trusted)
+    with LocalEvaluator(fake, sys.executable, Ledger()) as evaluator:
+        found = evaluator.evaluate(make_requests(ReferenceOracle(), candidates))
+    statuses = [one.surface_results[0].status for one in found]
+    assert statuses == ([Status.PASS, Status.FAIL, Status.FAIL] if trusted else [Status.PASS] * 3)

@@ -24,3 +24,12 @@ def test_conventions_without_an_answer_are_listed_once_for_all_surfaces_that_lea
         "1 convention without a declared answer on alpha.nn and alpha.other: avg_pool-divisor-at-the-border "
         "(`conformance declare` writes the observed answers)."
     ]
+
+
+def test_results_that_differed_after_other_programs_are_counted_with_an_example(tmp_path):
+    lines = example.alpha()
+    changed = [{**one, "after_others": "crashed (signal 6)"} if one["record"] == "result" else one for one in lines]
+    count = sum(one["record"] == "result" for one in lines)
+    note = report_notes(load_report(example.write(tmp_path, changed)))[-1]
+    assert note.startswith(f"{count} results differed after other programs had run in the process, and count as they")
+    assert note.endswith("alpha.nn: crashed (signal 6)")

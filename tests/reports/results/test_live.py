@@ -7,6 +7,7 @@ from rich.console import Console
 
 from conformance.adapters.api import Surface
 from conformance.catalogue import loading
+from conformance.cli import results_io
 from conformance.execution.run import Run
 from conformance.judging.ledger import Ledger
 from reports.results import LiveResults, Report, UnreadableResults, live as results_live, reader
@@ -17,8 +18,8 @@ X = "x: {values: arange, shape: [1, 1, 4, 4]}"
 QUESTION = "id: q, about: b, {}, window: 3, answers: {{window: {{stride: 3}}, one: {{stride: 1}}}}"
 
 
-def job(folder, name="numpy"):
-    """Return a run with passing, differing, crashed and unsupported results and an answer to a convention."""
+def job(folder, name="numpy", names="stuv"):
+    """Return a run on some surfaces: passing, differing, crashed and unsupported results, and a convention."""
     cases = "".join(f'  - {{id: n{n}, about: "é, \\"parameters\\": é", {X}, window: {n}}}\n' for n in (2, 3))
     path = folder / "cases.yaml"
     question = QUESTION.format(X)
@@ -29,6 +30,7 @@ def job(folder, name="numpy"):
         surface("u", CRASHES),
         Surface("v", {}),
     ]
+    surfaces = [one for one in surfaces if one.name in names]
     return Run(backend(*surfaces, name=name), loading.load_catalogue([path]), Ledger(), python=sys.executable)
 
 
@@ -85,13 +87,21 @@ def test_continued_file_is_read_at_the_end(recorded, tmp_path, lines):
     }
 
 
-def test_large_file_is_read_at_the_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(results_live, "MAX_RESULTS_IN_MEMORY", 5)
+@pytest.mark.parametrize("brief", [False, True])
+@pytest.mark.parametrize("name", ["numpy", "numpy@old"])
+def test_results_that_agree_are_counted_in_a_large_file(tmp_path, monkeypatch, name, brief):
+    monkeypatch.setattr(results_live, "MAX_RESULTS_IN_MEMORY", 2)
     found = LiveResults(tmp_path / "f.jsonl")
-    run = job(tmp_path)
+    run = job(tmp_path, name=name, names="sv")
     run.execute(found.path, on_line=found.add_line)
     assert not found._builder.results
-    assert found.build_run().results == reader.load_report([found.path]).backends[0].results
+    counted, (file,) = found.build_run(), reader.load_report([found.path]).backends
+    passed = [result for result in counted.results if result.case.endswith("/*")]
+    assert passed
+    assert len(counted.results) == len(file.results)
+    report = results_io.merge_live_results([found])
+    assert report.size == len(file.cases)
+    assert shown(report, brief=brief) == shown(Report((file,)), brief=brief)
 
 
 def test_invalid_line_is_rejected_with_its_number(tmp_path, recorded):

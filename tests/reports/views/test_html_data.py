@@ -74,3 +74,9 @@ def test_answers_have_their_colour_and_the_answers_on_other_processors(tmp_path)
     book, layers = report_payload(report, processor_answers=on_avx)["conventions"]
     assert (book["answer"], book["colour"], book["cpu"]) == ("", 0, {"avx512f": "real-cells"})
     assert (layers["answer"], layers["colour"], layers["cpu"]) == ("whole-window", 0, {})
+
+
+def test_outcome_after_other_programs_is_a_text_of_the_result(tmp_path):
+    lines = [{**one, "after_others": "returned 1"} if one["record"] == "result" else one for one in example.alpha()]
+    data = report_payload(load_report(example.write(tmp_path, lines)))
+    assert {data["texts"][details["after_others"]] for *_, details in data["results"]} == {"returned 1"}

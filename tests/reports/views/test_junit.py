@@ -151,3 +151,10 @@ def test_undeclared_answer_is_skipped_with_the_answer(tmp_path):
         "type": "pytest.skip",
         "message": "undeclared: answered 'real-cells'; the surface declares no answer",
     }
+
+
+def test_outcome_after_other_programs_is_in_the_output_of_the_test_case(tmp_path):
+    lines = [{**one, "after_others": "returned 1"} if one["record"] == "result" else one for one in example.beta()]
+    tests = list(made(tmp_path, lines).iter("testcase"))
+    assert {test.findtext("system-out") for test in tests} == {"after other programs: returned 1"}
+    assert {one.tag for test in tests for one in test} == {"system-out", "skipped", "failure"}

@@ -46,6 +46,12 @@ def test_every_result_can_be_read_back(table):
         assert row["budget_used"] == (math.inf if one["budget_used"] == "inf" else one["budget_used"])
 
 
+def test_outcome_after_other_programs_has_a_column(table):
+    lines = [{**one, "after_others": "returned 1"} if one["record"] == "result" else one for one in example.alpha()]
+    assert set(table(lines)["after_others"].to_pylist()) == {"returned 1"}
+    assert set(table(example.alpha())["after_others"].to_pylist()) == {None}
+
+
 def test_row_contains_its_case(table):
     row = next(row for row in table(example.alpha()).to_pylist() if row["case"] == "conv/edge-detector")
     case = example.CASES["conv/edge-detector"]

@@ -1,5 +1,6 @@
 """Programs that damage their process: what each does, and the statuses that its own case may have."""
 
+from .surroundings import SURROUNDING_ATTACKS
 from .unchecked import CRASHED, FAIL, PASS, TIMED_OUT, UNCHECKED_ATTACKS, Attack
 
 FLAKY, SLOW = frozenset({"flaky"}), frozenset({"slow"})
@@ -335,5 +336,6 @@ ATTACKS = {
     "leaves-descriptors-open": Attack("for _ in range(600):\n    os.open('/dev/null', 0)"),
     "terminates-the-supervisor": Attack("os.kill(os.getppid(), signal.SIGTERM)"),
     **UNCHECKED_ATTACKS,
+    **SURROUNDING_ATTACKS,
 }  # fmt: skip
 """Attacks by name, in the order of the strides that select them."""
