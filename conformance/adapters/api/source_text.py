@@ -128,7 +128,8 @@ def subsample(step: Step, *, channels_last: bool) -> str:
 def required_setup(setup: str, text: str) -> list[str]:
     """Return the lines of a setup that the text needs: all modes, and the imports that modes or text use.
 
-    The order does not change, because a mode may have to run before an import. An empty line separates the two kinds.
+    The order does not change, because a mode may have to run before an import. An empty line separates the two kinds,
+    and classes from other lines.
     NumPy is imported as `np` even if the setup does not, because every worker defines `np`.
     """
     statements = ast.parse(setup).body
@@ -140,7 +141,8 @@ def required_setup(setup: str, text: str) -> list[str]:
         needed = [*ast.parse("import numpy as np").body, *needed]
     lines: list[str] = []
     for previous, node in zip([*needed[:1], *needed], needed, strict=False):
-        lines += [""] * (_imports(previous) != _imports(node)) + [ast.unparse(node)]
+        is_separate = _imports(previous) != _imports(node) or ast.ClassDef in (type(previous), type(node))
+        lines += [""] * is_separate + [ast.unparse(node)]
     return lines
 
 

@@ -100,7 +100,6 @@ FIELDS: dict[str, Any] = {
         "pad": padding.gathered_pad,
     },
     "words": words.WORDS,
-    "chain_words": words.CHAIN_WORDS,
     "building_blocks": {
         "pad": padding.pad,
         "negate": lambda _step: node("NEG", ["x"]),

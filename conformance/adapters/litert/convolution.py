@@ -49,12 +49,12 @@ def _convolution_limit(step: Step) -> Unsupported | None:
     )
 
 
-def _operator_text(step: Step, activation: str, x: str, kernel: str, bias: str) -> str | Unsupported:
+def _operator_text(step: Step, x: str, kernel: str, bias: str) -> str | Unsupported:
     """Return CONV_2D or CONV_3D, or the reason why it is unsupported."""
     padding = _convolution_limit(step) or padding_option(step)
     if isinstance(padding, Unsupported):
         return padding
-    options = _options(step, padding, activation)
+    options = _options(step, padding)
     if step.rank == VOLUME_RANK:
         weights = f"np.moveaxis({kernel}, (0, 1), (-1, -2))"
         return node("CONV_3D", [x, weights, bias], call("schema.Conv3DOptionsT", **options))
@@ -62,11 +62,10 @@ def _operator_text(step: Step, activation: str, x: str, kernel: str, bias: str) 
     return limit_stride(step, text)
 
 
-def _options(step: Step, padding: str, activation: str = "") -> dict[str, str]:
+def _options(step: Step, padding: str) -> dict[str, str]:
     """Return the options that all convolutions have."""
     strides, dilations = axis_options("stride", step.stride or ()), axis_options("dilation", step.dilation, "Factor")
-    fused = {"fusedActivationFunction": activation} if activation else {}
-    return {"padding": padding, **strides, **dilations, **fused}
+    return {"padding": padding, **strides, **dilations}
 
 
 def _infers_other_groups(step: Step) -> bool:
@@ -80,7 +79,7 @@ def _bias_text(step: Step, channels: int) -> str:
     return "bias" if step.bias else f"np.zeros({channels}, np.{step.dtype})"
 
 
-def depthwise_text(step: Step, activation: str = "") -> Code:
+def _depthwise_text(step: Step) -> Code:
     """Return DEPTHWISE_CONV_2D, or the reason why it is unsupported."""
     if step.rank != PLANE_RANK or not is_depthwise(step):
         return Unsupported("a depthwise convolution has two axes and one input channel in each group")
@@ -88,21 +87,21 @@ def depthwise_text(step: Step, activation: str = "") -> Code:
     if isinstance(padding, Unsupported):
         return padding
     multiplier = str(step.kernel[0] // step.shape[1])
-    options = call("schema.DepthwiseConv2DOptionsT", **_options(step, padding, activation), depthMultiplier=multiplier)
+    options = call("schema.DepthwiseConv2DOptionsT", **_options(step, padding), depthMultiplier=multiplier)
     kernel = "np.moveaxis(kernel, (0, 1), (-1, 0))"
     return node("DEPTHWISE_CONV_2D", ["x", kernel, _bias_text(step, step.kernel[0])], options)
 
 
-def conv(step: Step, activation: str = "") -> Code:
+def conv(step: Step) -> Code:
     """Return the convolution as one operator: DEPTHWISE_CONV_2D if each group has one input channel."""
     if step.rank == PLANE_RANK and is_depthwise(step) and not beyond_int32(step):
-        return depthwise_text(step, activation)
-    return grouped_conv(step, activation)
+        return _depthwise_text(step)
+    return grouped_conv(step)
 
 
-def grouped_conv(step: Step, activation: str = "") -> Code:
+def grouped_conv(step: Step) -> Code:
     """Return CONV_2D or CONV_3D; CONV_2D has groups."""
-    return _operator_text(step, activation, "x", "kernel", _bias_text(step, step.kernel[0]))
+    return _operator_text(step, "x", "kernel", _bias_text(step, step.kernel[0]))
 
 
 def conv_by_group(step: Step) -> Code:
@@ -112,7 +111,7 @@ def conv_by_group(step: Step) -> Code:
         return conv(step)
     group = single_group(step)
     bias = "shift" if step.bias else _bias_text(step, group.kernel[0])
-    text = _operator_text(group, "", "part", "weights", bias)
+    text = _operator_text(group, "part", "weights", bias)
     return text if isinstance(text, Unsupported) else _by_group(step, text)
 
 
@@ -163,7 +162,7 @@ def _transposed_limit(step: Step) -> Unsupported | None:
         (beyond_int32(step), NO_LARGE_NUMBERS),
         (is_framework_same(step), NO_NAMED_PADDING),
         (step.parameters["groups"] != 1, NO_GROUPS),
-        (step.dilated, NO_DILATION),
+        (step.dilated and step.rank == PLANE_RANK, NO_DILATION),
     )
 
 

@@ -46,7 +46,7 @@ def _limit(step: Step) -> Unsupported | None:
     )
 
 
-def _pool(name: str, step: Step, activation: str = "") -> Code:
+def _pool(name: str, step: Step) -> Code:
     """Return one pooling operator, or the reason why it is unsupported."""
     padding = _limit(step) or padding_option(step)
     if isinstance(padding, Unsupported):
@@ -56,23 +56,26 @@ def _pool(name: str, step: Step, activation: str = "") -> Code:
     if step.parameters.get("rounding", Rounding.FLOOR) != Rounding.FLOOR and any(step.windows.overhang):
         return NO_ROUNDING_UP
     extents = {key: str(int(extent)) for key, extent in zip(FILTER_NAMES, step.window, strict=True)}
-    fused = {"fusedActivationFunction": activation} if activation else {}
-    options = call("schema.Pool2DOptionsT", padding=padding, **axis_options("stride", step.stride), **extents, **fused)
+    options = call("schema.Pool2DOptionsT", padding=padding, **axis_options("stride", step.stride), **extents)
     return node(name, ["x"], options)
 
 
-def max_pool(step: Step, activation: str = "") -> Code:
-    """Return MAX_POOL_2D. activation: a constant of the schema."""
-    return _pool("MAX_POOL_2D", step, activation)
+def max_pool(step: Step) -> Code:
+    """Return MAX_POOL_2D."""
+    return _pool("MAX_POOL_2D", step)
 
 
-def avg_pool(step: Step, activation: str = "") -> Code:
+def avg_pool(step: Step) -> Code:
     """Return AVERAGE_POOL_2D, which divides by the number of cells of the input."""
     if step.parameters.get("divisor") is not None:
         return Unsupported("average pooling has no divisor")
     if step.parameters.get("count_include_pad") and step.padded:
         return Unsupported("SAME padding is not counted")
-    return _pool("AVERAGE_POOL_2D", step, activation)
+    if step.dtype == "float16" and any(
+        stride > extent for stride, extent in zip(step.stride or (), step.window, strict=False)
+    ):
+        return Unsupported("XNNPACK has no averages whose stride is larger than the window")
+    return _pool("AVERAGE_POOL_2D", step)
 
 
 def volume_max_pool(step: Step) -> Code:

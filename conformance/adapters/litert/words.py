@@ -1,14 +1,12 @@
-"""LiteRT: operators with a fused activation, and CONV_2D with groups where DEPTHWISE_CONV_2D is used otherwise."""
+"""LiteRT: CONV_2D with groups where DEPTHWISE_CONV_2D is used otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from conformance.adapters.api import ChainLowering, Code, Lowering, Step, Unsupported, is_depthwise
-from conformance.adapters.litert import convolution, pooling
+from conformance.adapters.api import Code, Lowering, Step, Unsupported, is_depthwise
+from conformance.adapters.litert import convolution
 from conformance.adapters.litert.options import PLANE_RANK, through_plane
-
-RELU = "schema.ActivationFunctionType.RELU"
 
 
 def grouped_conv(step: Step) -> Code:
@@ -18,13 +16,4 @@ def grouped_conv(step: Step) -> Code:
     return convolution.grouped_conv(step)
 
 
-def _with_relu(lowering: Callable[[Step, str], Code]) -> ChainLowering:
-    return lambda first, _relu: through_plane(lambda step: lowering(step, RELU))(first)
-
-
 WORDS: Mapping[str, Lowering] = {"conv": through_plane(grouped_conv)}
-CHAIN_WORDS: Mapping[tuple[str, ...], ChainLowering] = {
-    ("conv", "relu"): _with_relu(convolution.conv),
-    ("max_pool", "relu"): _with_relu(pooling.max_pool),
-    ("avg_pool", "relu"): _with_relu(pooling.avg_pool),
-}

@@ -1,8 +1,11 @@
 """Mixed candidates: each has some levels of a shrunk case, and others of new draws."""
 
+from dataclasses import replace
+
 import pytest
 
-from conformance.exploration.candidate import Candidate
+from conformance.exploration.candidate import Candidate, FollowingPool
+from conformance.exploration.draws.invalid_calls import Violation
 from conformance.exploration.mixing import MIXED_CANDIDATES, mixed_candidates
 from conformance.exploration.space import OperatorSpace, is_affordable
 
@@ -42,3 +45,12 @@ def test_numbers_of_the_shrunk_case_are_in_some_candidates_in_another_order(spac
     with_number = [one for one in mixed if "77" in str(one.written_numbers.get("x"))]
     assert MIXED_CANDIDATES / 4 < len(with_number) < MIXED_CANDIDATES
     assert len({one.case.shape for one in with_number}) > 5
+
+
+def test_invalid_calls_have_no_following_operator(space):
+    smallest = Candidate("max_pool", {**LEVELS, "dtype": "float32"}, INPUTS, violation=Violation("StrideIsZero"))
+    mixed = [*mixed_candidates(smallest, space)]
+    mixed += mixed_candidates(replace(smallest, violation=None, following=FollowingPool("max_pool", 2)), space)
+    assert any(one.violation for one in mixed)
+    assert any(one.following for one in mixed)
+    assert not [one.name for one in mixed if one.violation and one.following]

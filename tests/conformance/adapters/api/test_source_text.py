@@ -83,6 +83,12 @@ def test_mode_before_an_import_stays_before_it():
     assert source_text.required_imports(setup, "jack.run(1)") == ["import jack"]
 
 
+def test_empty_lines_are_around_a_class():
+    setup = "import jack\nmode = 1\nclass Net:\n    depth = 2\nmode = 3\n"
+    required = ["import jack", "", "mode = 1", "", "class Net:\n    depth = 2", "", "mode = 3"]
+    assert source_text.required_setup(setup, "jack.run(1)") == required
+
+
 @pytest.mark.parametrize("word", ['edge"', "edge\n", "", "a b", "x.y", "__import__('os')", "é"])
 def test_only_words_are_quoted(word):
     assert source_text.quoted("REFLECT") == '"REFLECT"'
