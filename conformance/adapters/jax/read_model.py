@@ -44,6 +44,8 @@ def read_model(path, model):
         raise model.error("--input: the shapes of this file are fixed when it is exported")
     with open(path, "rb") as file:
         content = file.read()
+    if not content:
+        raise model.error("not a file of StableHLO or of jax.export: it is empty")
     with jax_mlir.make_ir_context() as context:
         if content.startswith(BYTECODE):
             module = parsed(lambda: stablehlo.deserialize_portable_artifact(context, content), "StableHLO", model)
@@ -57,7 +59,7 @@ def read_model(path, model):
 
 def is_text(content):
     """Whether a file is text: that of MLIR has no zeros."""
-    return b"\0" not in content[:4096] and bool(content.strip())
+    return b"\0" not in content[:4096]
 
 
 def parsed(parse, kind, model):
