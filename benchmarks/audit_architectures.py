@@ -47,11 +47,9 @@ def networks(python: str) -> Any:
     return json.loads(subprocess.run([python, "-c", code], cwd=ROOT, check=True, capture_output=True).stdout)  # noqa: S603
 
 
-def audit_network(function: str, shape: str, python: str, targets: Sequence[AuditTarget]) -> dict[str, Any]:
+def audit_network(source: ModelSource, targets: Sequence[AuditTarget]) -> dict[str, Any]:
     """Return the record of one network."""
     started = time.monotonic()
-    inputs = {"": tuple(map(int, shape.split("x")))}
-    source = ModelSource(f"{NETWORKS_MODULE}:{function}", registry.model_readers()["torch"], python, inputs)
     model = read_model(source)
     record: dict[str, Any] = {
         "read": time.monotonic() - started,
@@ -73,9 +71,22 @@ def audit_network(function: str, shape: str, python: str, targets: Sequence[Audi
 
 def page(records: Mapping[str, Any]) -> str:
     """Return the Markdown page."""
-    targets = list(dict.fromkeys(target for record in records.values() for target in record["cells"]))
+    return (
+        "\n".join([INTRODUCTION, *table(records), "", "## Which layers, and why", "", *reasons(records)]).rstrip()
+        + "\n"
+    )
+
+
+def targets_of(records: Mapping[str, Any]) -> list[str]:
+    """Return the targets of the records."""
+    return list(dict.fromkeys(target for record in records.values() for target in record["cells"]))
+
+
+def table(records: Mapping[str, Any]) -> list[str]:
+    """Return the lines of the table of networks and targets."""
+    targets = targets_of(records)
     versions = {t: record["cells"][t][3] for record in records.values() for t in record["cells"]}
-    lines = [INTRODUCTION, f"Versions: {', '.join(f'`{t}` with {versions[t]}' for t in targets)}.", ""]
+    lines = [f"Versions: {', '.join(f'`{t}` with {versions[t]}' for t in targets)}.", ""]
     lines += [f"| network | layers (distinct) | {' | '.join(f'`{t}`' for t in targets)} |"]
     lines += ["|---|---|" + "---|" * len(targets)]
     for name, record in records.items():
@@ -96,8 +107,13 @@ def page(records: Mapping[str, Any]) -> str:
     }
     if all(text.startswith("for NaN:") for text in known):
         lines += ["", "Every known difference in the table is about NaN in the input."]
-    lines += ["", "## Which layers, and why", ""]
-    for target in targets:
+    return lines
+
+
+def reasons(records: Mapping[str, Any]) -> list[str]:
+    """Return the lines with the reasons of the verdicts."""
+    lines: list[str] = []
+    for target in targets_of(records):
         found: dict[tuple[str, str], list[str]] = {}
         for name, record in records.items():
             for verdict, text, names in record["remarks"].get(target, []):
@@ -106,7 +122,7 @@ def page(records: Mapping[str, Any]) -> str:
         for (verdict, text), where in found.items():
             lines.append(f"- **{verdict}** {_escaped(text)}: {'; '.join(map(_escaped, where))}")
         lines += ["No layer differs or needs a rewrite."] * (not found) + [""]
-    return "\n".join(lines).rstrip() + "\n"
+    return lines
 
 
 def _escaped(text: str) -> str:
@@ -125,7 +141,10 @@ def main() -> None:
     targets = [parse_target(text) for text in options.target]
     for name, (function, shape) in networks(options.python).items():
         if name not in records:
-            records[name] = audit_network(function, shape, options.python, targets)
+            inputs = {"": tuple(map(int, shape.split("x")))}
+            reader = registry.model_readers()["torch"]
+            source = ModelSource(f"{NETWORKS_MODULE}:{function}", reader, options.python, inputs)
+            records[name] = audit_network(source, targets)
             options.records.parent.mkdir(exist_ok=True)
             options.records.write_text(json.dumps(records, indent=1), "utf-8")
             print(name, records[name]["cells"], file=sys.stderr, flush=True)

@@ -173,7 +173,12 @@ def _layer_of(record: _LayerRecord) -> ModelLayer:
 def _run_extraction(source: ModelSource, request: Path, result: Path, folder: str, seconds: float) -> str:
     """Run the reader in a process of its own; return the last line that it printed, or why it ended."""
     command = [source.python, "-u", str(EXTRACTION_FILE), str(request), str(result)]
-    variables = {**os.environ, **(source.reader.variables if source.reader else {}), "TMPDIR": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+    variables = {
+        **os.environ,
+        **(source.reader.variables if source.reader else {}),
+        "TMPDIR": folder,
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     log = Path(folder, "log")
     with log.open("wb") as stream:
         try:

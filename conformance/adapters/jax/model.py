@@ -1,4 +1,4 @@
-"""Reader of JAX models: StableHLO, files of `jax.export`, and functions or Flax modules that a Python function returns."""
+"""Reader of JAX models: StableHLO, files of `jax.export`, and functions and Flax modules of a Python function."""
 
 from __future__ import annotations
 

@@ -44,6 +44,8 @@ def read_model(path, model):
         raise model.error("--input: the shapes of this file are fixed when it is exported")
     with open(path, "rb") as file:
         content = file.read()
+    if not content:
+        raise model.error("not a file of StableHLO or of jax.export: it is empty")
     with jax_mlir.make_ir_context() as context:
         if content.startswith(BYTECODE):
             module = parsed(lambda: stablehlo.deserialize_portable_artifact(context, content), "StableHLO", model)
@@ -57,7 +59,7 @@ def read_model(path, model):
 
 def is_text(content):
     """Whether a file is text: that of MLIR has no zeros."""
-    return b"\0" not in content[:4096] and bool(content.strip())
+    return b"\0" not in content[:4096]
 
 
 def parsed(parse, kind, model):
@@ -149,8 +151,7 @@ def read_module(module, model):
         raise model.error("it has no function")
     found = Operations(functions, model)
     found.collect(main, (), 0)
-    convolutions = [one.operation for one in found.nodes if one.operation.name == "stablehlo.convolution"]
-    is_first = bool(convolutions) and all(dimensions_of(one).input_feature_dimension == 1 for one in convolutions)
+    is_first = channels_first(found.nodes)
     for node in found.nodes:
         kind = node.operation.name
         if kind in READERS:
@@ -160,6 +161,15 @@ def read_module(module, model):
                 model.add_problem(node.name, kind, problem)
         elif kind not in ("stablehlo.constant", "stablehlo.return", "func.return"):
             model.add_other(kind.replace("stablehlo.", ""))
+
+
+def channels_first(nodes):
+    """Whether the channels of all convolutions come first; without convolutions, those of the windows that show it."""
+    layouts = {dimensions_of(one.operation).input_feature_dimension == 1 for one in nodes if one.is_a("convolution")}
+    if not layouts:
+        windows = [integers(one.operation, "window_dimensions", []) for one in nodes if one.is_a("reduce_window")]
+        layouts = {one[1] == 1 for one in windows if len(one) >= LEAST_RANK and (one[1] == 1) != (one[-1] == 1)}
+    return layouts == {True}
 
 
 class Operations:
@@ -189,7 +199,7 @@ class Operations:
             self.collect(self.functions[callee], [(value, node) for value in operation.operands], depth + 1)
             return
         self.nodes.append(node)
-        # The function of a reduction is no layer. The blocks of a loop have arguments that are not those of the function.
+        # The function of a reduction is no layer. The arguments of a loop are not those of the function around it.
         if operation.name not in READERS:
             self.collect(operation, (), depth + 1)
 
@@ -210,6 +220,10 @@ class Node:
         # The last part of the name of a convolution is the function of JAX, before it is the layer.
         is_layer = self.operation.name == "stablehlo.convolution" and len(parts) > 1
         return "/".join(parts[:-1] if is_layer else parts) or self.operation.name.replace("stablehlo.", "")
+
+    def is_a(self, kind):
+        """Whether the operation is one of StableHLO of a kind."""
+        return self.operation.name == f"stablehlo.{kind}"
 
     def source_of(self, value):
         """Return the node that computes a value, None for an argument of the model."""
@@ -342,7 +356,10 @@ def read_window(node, is_first, model):
     shape, dtype = type_of(operation.operands[0])
     kind, rank = combining(operation), len(shape)
     window = integers(operation, "window_dimensions", [])
-    stride, dilation = integers(operation, "window_strides", [1] * rank), integers(operation, "window_dilations", [1] * rank)
+    stride, dilation = (
+        integers(operation, "window_strides", [1] * rank),
+        integers(operation, "window_dilations", [1] * rank),
+    )
     pads = pad_pairs(operation, rank)
     if kind == "sum" and node.number(0) == 1:
         return  # it counts the cells of the windows

@@ -19,11 +19,11 @@ if "KERAS_BACKEND" not in os.environ:
     installed = [name for name, package in ENGINES.items() if importlib.util.find_spec(package)]
     os.environ["KERAS_BACKEND"] = (installed or ["tensorflow"])[0]
 
-import channels_last as last
-import h5py
-import keras
-from extraction import first_line
-from keras.src import backend as engine
+import channels_last as last  # noqa: E402 - the engine is chosen first
+import h5py  # noqa: E402 - the engine is chosen first
+import keras  # noqa: E402 - the engine is chosen first
+from extraction import first_line  # noqa: E402 - the engine is chosen first
+from keras.src import backend as engine  # noqa: E402 - the engine is chosen first
 
 MAX_FILE_BYTES = 16 << 30
 MAX_CONFIG_BYTES = 64 << 20
@@ -197,7 +197,9 @@ def symbolic_inputs(found, model):
     names = [one.name for one in declared]
     for name in model.inputs:
         if name not in names and not (name == "" and len(names) == 1):
-            raise model.error(f"--input {name or 'without a name'}: the inputs of the model are {', '.join(names[:10])}")
+            raise model.error(
+                f"--input {name or 'without a name'}: the inputs of the model are {', '.join(names[:10])}"
+            )
 
     def symbolic(one):
         shape = model.inputs.get(one.name, model.inputs.get("") if len(names) == 1 else None)

@@ -40,7 +40,8 @@ UNREAD = {
     "L2_POOL_2D": "it is the root of a mean, and the suite has the root of a sum",
     "STABLEHLO_REDUCE_WINDOW": "reductions of any function are not read",
     "REDUCE_WINDOW": "reductions of any function are not read",
-    "STABLEHLO_CONVOLUTION": "operators of StableHLO are not read", "STABLEHLO_PAD": "operators of StableHLO are not read",
+    "STABLEHLO_CONVOLUTION": "operators of StableHLO are not read",
+    "STABLEHLO_PAD": "operators of StableHLO are not read",
     "custom MaxPoolingWithArgmax2D": "custom operators are not read",
     "custom MaxUnpooling2D": "custom operators are not read",
     "custom Convolution2DTransposeBias": "custom operators are not read",
@@ -63,11 +64,15 @@ def read_model(path, model):
     except (model.error, MemoryError):
         raise
     except Exception as error:
-        raise model.error(f"not a .tflite file, or a damaged one: {type(error).__name__}: {first_line(error)}") from None
+        raise model.error(
+            f"not a .tflite file, or a damaged one: {type(error).__name__}: {first_line(error)}"
+        ) from None
 
 
 def read_graphs(file):
     """Add the operators of all graphs of a file."""
+    if not file.content.SubgraphsLength():
+        raise file.model.error("not a .tflite file: it has no graph")
     for graph in file.items(file.content, "Subgraphs"):
         tensors = list(file.items(graph, "Tensors"))
         operators = list(file.items(graph, "Operators"))
@@ -214,7 +219,7 @@ class Node:
 
 
 def surroundings(node):
-    """Return SPACE_TO_BATCH_ND before an operator and BATCH_TO_SPACE_ND after it, which dilate it; None without them."""
+    """Return SPACE_TO_BATCH_ND before a node and BATCH_TO_SPACE_ND after it, which dilate it; None without them."""
     file, users = node.file, node.file.users.get(node.operator.Outputs(0), [])
     before = file.makers.get(node.operator.Inputs(0))
     if before is None or len(users) != 1:
@@ -268,7 +273,9 @@ def read_volume_convolution(kind, node, model):
     options = node.options("Conv3DOptions")
     shape = node.shape(1)
     kernel = [shape[-1], shape[-2], *shape[:-2]]
-    add_convolution(kind, node, model, kernel, (-1, -2), (strides_of(options, "DHW"), dilations_of(options, "DHW"), options))
+    add_convolution(
+        kind, node, model, kernel, (-1, -2), (strides_of(options, "DHW"), dilations_of(options, "DHW"), options)
+    )
 
 
 def strides_of(options, axes):

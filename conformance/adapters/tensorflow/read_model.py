@@ -1,7 +1,7 @@
 """Script of the reader of SavedModels. It runs without the suite, see conformance.adapters.api.model_reader.
 
-The nodes that the outputs of a signature need are collected, with the bodies of the functions that they call in place of
-the calls. TensorFlow imports this graph, which infers its shapes. No session is created and no variable is restored.
+The nodes that the outputs of a signature need are collected. The bodies of functions take the place of their calls.
+TensorFlow imports this graph, which infers its shapes. No session is created and no variable is restored.
 """
 
 import os
@@ -343,7 +343,9 @@ class Node:
             source = tensor.op
             if source.type == "Const":
                 values = tf.make_ndarray(source.get_attr("value"))
-                return values.reshape(shape) if shape.is_fully_defined() and values.size == shape.num_elements() else None
+                return (
+                    values.reshape(shape) if shape.is_fully_defined() and values.size == shape.num_elements() else None
+                )
             if source.type in ("VarHandleOp", "VariableV2"):
                 own = tf.TensorShape(source.get_attr("shape"))
                 values = self.weights.variable(source.name, own.as_list()) if own.is_fully_defined() else None

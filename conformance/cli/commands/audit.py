@@ -79,7 +79,8 @@ def parse_target(text: str) -> AuditTarget:
 @click.option(
     "--reader",
     metavar="NAME[=PYTHON]",
-    help="Framework that reads the model, with the interpreter that has it. [default: by the ending of the file]",
+    help="Framework that reads the model, with the interpreter that has it. "
+    "[default: by the ending of the file, or by the class of the model that the function returns]",
 )
 @click.option(
     "--format",
@@ -115,8 +116,9 @@ def audit_command(
 ) -> None:
     """Check the layers of a model on the targets of a port.
 
-    MODEL is a file, or a reference package.module:function to a Python function that returns a model. A file is read
-    with the library of its format and never run. A function is run, in a process of its own.
+    MODEL is a file or a folder, or a reference package.module:function to a Python function that returns a model. A
+    file is read with the library of its format and never run. A function is run, in a process of its own. The guide
+    "Audit a model" lists the formats.
 
     Each layer is run on each target with integers, negative numbers, NaN, infinities, full mantissas and the weights of
     the model, and compared with the reference. For each difference, the smallest input that shows it is searched for.

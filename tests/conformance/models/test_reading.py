@@ -117,6 +117,64 @@ def test_a_file_of_another_kind_is_an_error(tmp_path):
         find_reader(str(path), None)
 
 
+OBJECTS = (
+    "import collections\nclass Base: pass\nclass Net(Base): pass\ndef make(): return Net()\ndef number(): return 3\n"
+)
+
+
+def read_returned(folder, monkeypatch, source, **returns):
+    """Return the model of a reference; returns: the classes of each reader."""
+    script = "def read_object(value, model):\n    model.add_other(__file__)\n"
+    readers = {}
+    for name, classes in returns.items():
+        (folder / f"{name}.py").write_text(script, "utf-8")
+        readers[name] = ModelReader(folder / f"{name}.py", name, (), (), reads_references=True, returns=classes)
+    (folder / "nets.py").write_text(OBJECTS, "utf-8")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(registry, "model_readers", lambda: readers)
+    return read_model(ModelSource(source, None, sys.executable, {}), 60.0)
+
+
+def test_the_class_that_a_function_returns_chooses_the_reader(tmp_path, monkeypatch):
+    model = read_returned(tmp_path, monkeypatch, "nets:make", a=("other.Net",), b=("nets.Net",))
+    assert [path.rpartition("/")[2] for path in model.others] == ["b.py"]
+    assert model.surface == "b"
+
+
+def test_a_class_is_nearer_than_its_base_class(tmp_path, monkeypatch):
+    model = read_returned(tmp_path, monkeypatch, "nets:make", a=("nets.Base",), b=("nets.Net",))
+    assert model.surface == "b"
+    assert read_returned(tmp_path, monkeypatch, "nets:make", a=("nets.Base",)).surface == "a"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("nets:number", r"it returned builtins\.int; a reads nets\.Net, b reads nets\.Base"),
+        ("nets:nothing", "AttributeError"),
+        ("nowhere:make", "ModuleNotFoundError"),
+        ("nets:collections", "it is module, not a function"),
+    ],
+)
+def test_a_function_without_a_reader_is_one_line(tmp_path, monkeypatch, source, message):
+    with pytest.raises(ConformanceError, match=message) as caught:
+        read_returned(tmp_path, monkeypatch, source, a=("nets.Net",), b=("nets.Base",))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_reader_that_reads_references_itself_gets_the_text(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("def read_model(source, model): model.add_other(source)", "utf-8")
+    reader = ModelReader(script, "s", (), (), reads_references=True)
+    assert list(read_model(ModelSource("a.b:c", reader, sys.executable, {}), 60.0).others) == ["a.b:c"]
+
+
+def test_a_parameter_that_is_not_finite_is_a_problem_of_its_layer(tmp_path):
+    bad = 'model.add("p", "pad", {"pads": [[1, 1]], "value": float("-inf")}, shape=[1, 1, 5], dtype="float32")'
+    found = read(tmp_path, f"{bad}\n{ADD}").layers
+    assert [one.problem for one in found] == ["a parameter of it is infinite or not a number", ""]
+
+
 def test_a_misspelled_reader_gets_a_suggestion():
     with pytest.raises(ConformanceError, match="did you mean 'onnx'"):
         find_reader("m.onnx", "onx")

@@ -1,4 +1,6 @@
-"""Layers of formats whose arrays are (n, *spatial, c), in the terms of the suite. Scripts of readers import this module.
+"""Layers of formats whose arrays are (n, *spatial, c), in the terms of the suite.
+
+Scripts of readers import this module.
 
 Padding by name becomes pads, so that the same layer has the same parameters in each format. It needs NumPy, and nothing
 of the suite. Python 3.8 or newer.

@@ -90,6 +90,36 @@ save([node('Pad', ['x', 'p'], ['y'], mode='reflect'), node('Pad', ['y', 'q'], ['
 
 
 @needs_onnx
+def test_reductions_of_all_spatial_axes_are_global_pooling(tmp_path):
+    body = """\
+axes = nh.from_array(np.array([-1, 2]), 'a')
+save([node('ReduceMean', ['x', 'a'], ['y']), node('ReduceMax', ['y', 'a'], ['z'], keepdims=1),
+      node('ReduceMean', ['z'], ['w']), node('ReduceMean', ['w', 'b'], ['v'])],
+     [1, 2, 8, 9], [axes, nh.from_array(np.array([3]), 'b')])"""
+    model = read(build(tmp_path, body))
+    assert [one.operator for one in model.layers] == ["global_avg_pool", "global_max_pool"]
+    assert model.layers[0].shape == (1, 2, 8, 9)
+    assert model.others == {"ReduceMean": 2}
+
+
+@needs_onnx
+def test_the_mean_of_the_features_of_a_sequence_is_no_pooling(tmp_path):
+    body = "save([node('ReduceMean', ['x', 'a'], ['y'])], [1, 7, 8], [nh.from_array(np.array([2]), 'a')])"
+    model = read(build(tmp_path, body))
+    assert (model.layers, model.others) == ((), {"ReduceMean": 1})
+
+
+@needs_onnx
+def test_padding_with_infinity_is_a_problem_of_one_layer(tmp_path):
+    body = """\
+pads, least = nh.from_array(np.array([0, 0, 1, 0, 0, 1]), 'p'), nh.from_array(np.array(-np.inf, dtype='f4'), 'v')
+nodes = [node('Pad', ['x', 'p', 'v'], ['y']), node('MaxPool', ['y'], ['z'], kernel_shape=[3])]
+save(nodes, [1, 2, 8], [pads, least])"""
+    found = read(build(tmp_path, body)).layers
+    assert [bool(one.problem) for one in found] == [True, False]
+
+
+@needs_onnx
 def test_indices_of_max_pooling_are_a_second_layer(tmp_path):
     body = "save([node('MaxPool', ['x'], ['y', 'i'], kernel_shape=[2])], [1, 2, 8])"
     assert [one.operator for one in read(build(tmp_path, body)).layers] == ["max_pool_with_indices", "max_pool"]
