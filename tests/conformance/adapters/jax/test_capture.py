@@ -8,12 +8,13 @@ from tests.support.captured_models import assert_reference_agrees, captured, nee
 pytestmark = needs("jax")
 TEXT = """\
 import jax
+import numpy as np
 from jax import lax, numpy as jnp
 from flax import linen as nn
 
 
 def whole(key, shape, dtype=jnp.float32):
-    return ((jnp.arange(jnp.prod(jnp.array(shape))).reshape(shape) * 7) % 5 - 2).astype(dtype)
+    return jnp.asarray((np.arange(np.prod(shape)).reshape(shape) * 7) % 5 - 2, dtype)
 
 
 class Net(nn.Module):
@@ -68,7 +69,7 @@ def test_the_reference_computes_what_a_layer_recorded(tmp_path, layer, operator)
         ("lambda x: nn.max_pool(x, (2, 2))", ["max_pool"]),
         ("lambda x: nn.avg_pool(x, (3, 3), strides=(2, 2), padding='SAME')", ["avg_pool"]),
         ("lambda x: nn.avg_pool(x, (3, 3), padding='SAME', count_include_pad=False)", ["avg_pool"]),
-        ("lambda x: nn.max_pool(jnp.pad(x, ((0, 0), (1, 2), (0, 1), (0, 0)), mode='edge'), (2, 2))", ["pad", "max_pool"]),
+        ("lambda x: nn.max_pool(jnp.pad(x, ((0, 0), (1, 2), (0, 1), (0, 0)), 'edge'), (2, 2))", ["pad", "max_pool"]),
         ("lambda x: jnp.pad(x, ((0, 0), (1, 2), (0, 1), (0, 0)), constant_values=3)", ["pad"]),
     ],
 )  # fmt: skip
