@@ -186,7 +186,7 @@ def _limits_text(run: RunComparison) -> str:
     results = "" if run.results_are_proved else ", and the results"
     if not measured and run.results_are_proved:
         return " (proved)"
-    return f" (proved for the inputs of {proved} layers; measured limit for {measured}{results})"
+    return f" (proved for the inputs of {proved} layer{'s' * (proved != 1)}; measured limit for {measured}{results})"
 
 
 def _layer_table(run: RunComparison) -> Iterator[str]:
