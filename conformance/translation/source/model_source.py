@@ -208,8 +208,11 @@ class _Reader:
         changed = {name for name, count in counts.items() if count > 1 and name.startswith(f"{SELF}.")}
         # Attributes that the constructor sets to a class, and those of the class itself.
         bound = {f"{SELF}.{name}": one for name, one in find_bindings(node.body, self.bindings, self.class_of).items()}
-        own = function_bindings(constructor, {**self.bindings, **bound}, self.class_of) if constructor else bound
-        bound |= {name: one for name, one in own.items() if name.startswith(f"{SELF}.") and counts[name] <= 1}
+        if constructor:
+            attributes = function_bindings(constructor, {**self.bindings, **bound}, self.class_of)
+            bound |= {
+                name: one for name, one in attributes.items() if name.startswith(f"{SELF}.") and counts[name] <= 1
+            }
         for method in methods.values():
             self._read_function(method, scope, names, changed, bound)
 
