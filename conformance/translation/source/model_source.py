@@ -366,7 +366,7 @@ class _Body:
         keywords = {str(one.arg or UNNAMED): argument_value(one.value, self.names) for one in given}
         own = keywords.get("name")
         last = called.rpartition(".")[2]
-        stored = position.name if last[:1].isupper() else ""
+        stored = position.name if last.lstrip("_")[:1].isupper() else ""
         arguments = [Symbol(source_of(one)) if isinstance(one, ast.Starred) else None for one in node.args]
         values = (found or argument_value(one, self.names) for found, one in zip(arguments, node.args, strict=True))
         self.reader.found.append(

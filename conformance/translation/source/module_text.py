@@ -6,6 +6,7 @@ A layer becomes an attribute, or a method of the same name if it is not one cons
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ from typing import Any
 from conformance.adapters.api import INDENT, LayerStep, ModuleStyle
 from conformance.translation.source.constants import Symbol
 from conformance.translation.source.layer_translation import LayerKind, TargetLayer, TranslatedLayer
-from conformance.translation.source.model_source import GRAPH, FoundLayer, Scope
+from conformance.translation.source.model_source import GRAPH, SELF, FoundLayer, Scope
 
 CLASS_KINDS = frozenset({"class", GRAPH})
 """Kinds of scopes that are written as classes."""
@@ -105,7 +106,7 @@ def _function_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle)
 def _attribute_lines(member: Member, style: ModuleStyle, rename: _Names) -> Iterator[str]:
     layer, target = member
     yield from _comments(layer, target)
-    if layer.kind is LayerKind.LOCAL:
+    if layer.kind is LayerKind.LOCAL and has_known_names(layer.layer):
         yield f"self.{_identifier(layer.layer.name)} = {rename(_local_call(layer.layer, style))}"
     if not target or not target.steps:
         return
@@ -117,6 +118,16 @@ def _attribute_lines(member: Member, style: ModuleStyle, rename: _Names) -> Iter
         if step.has_weights:
             yield f"# ! the weights of {layer.layer.name} are those of {name}_{number}"
             yield f"self.{name}_{number} = {rename(step.text)}"
+
+
+def has_known_names(layer: FoundLayer) -> bool:
+    """Whether the arguments of a call have no other names than parameters of the class, such as that of a loop."""
+    try:
+        tree = ast.parse(layer.text)
+    except SyntaxError:  # a shortened text
+        return False
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return names - {layer.text.partition("(")[0]} <= {*layer.scope.parameters, SELF}
 
 
 def _local_call(layer: FoundLayer, style: ModuleStyle) -> str:
@@ -154,7 +165,7 @@ def _comments(layer: TranslatedLayer, target: TargetLayer | None) -> Iterator[st
     """Yield the comments on a layer: its text in the source, and all that needs attention."""
     found = layer.layer
     remarks = list(remark_texts(layer, target))
-    is_done = bool(target and target.steps) or layer.kind is LayerKind.LOCAL
+    is_done = bool(target and target.steps) or (layer.kind is LayerKind.LOCAL and has_known_names(found))
     yield from comment_lines(f"{found.scope.place} {found.line}: {'' if is_done else f'{found.name} = '}{found.text}")
     yield from (line for remark in remarks for line in comment_lines(f"! {remark}"))
 

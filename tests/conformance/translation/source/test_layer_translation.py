@@ -200,6 +200,17 @@ def test_classes_of_the_source_are_called_and_sequences_call_their_layers(target
     assert lines[calls + 1 : calls + 3] == ["x = self.layer_1(x)", "return x"]
 
 
+def test_class_of_the_source_with_the_number_of_a_loop_is_a_comment():
+    text = SEQUENCE.replace(
+        "        block = Block\n",
+        "        block = Block\n        for number in range(2):\n            part = Block(number)\n",
+    )
+    found = layers(text, "torch", "flax", None)
+    lines = [*module_lines(found, SURFACES["flax"], registry.module_styles()[SURFACES["flax"]])]
+    assert any("part = Block(number)" in line for line in lines if line.strip().startswith("#"))
+    assert not any("Block(number)" in line for line in lines if not line.strip().startswith("#"))
+
+
 def test_parameters_of_the_constructor_come_before_attributes_of_the_class():
     found = layers(SEQUENCE, "torch", "keras", None)
     text = "\n".join(module_lines(found, SURFACES["keras"], registry.module_styles()[SURFACES["keras"]]))
