@@ -32,7 +32,7 @@ PORTS = {
 def record(backend: str, place: str, environments: Path, weights: RecordedModel | None = None) -> RecordedModel:
     """Record a model in the environment of its backend."""
     source = parse_model_source(f"{backend}:{FOLDER}/{place}")
-    inputs = [drawn_input(kind, (1, 3, 32, 32), 0) for kind in KINDS]
+    inputs = [{"0": drawn_input(kind, (1, 3, 32, 32), 0)} for kind in KINDS]
     python = str(environments / backend / "bin" / "python")
     given = weights.weights if weights else None
     return record_model(source, inputs, python=python, limits=DEFAULT_LIMITS, weights=given)

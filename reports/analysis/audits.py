@@ -47,6 +47,12 @@ class Remark:
         return amount_text(self.difference) if self.difference else ""
 
     @property
+    def short(self) -> str:
+        """The layers, the numbers for which they differ, and by how much."""
+        numbers = f" for {self.difference.numbers}" if self.difference else ""
+        return ": ".join(filter(None, [f"{self.names}{numbers}", self.amount]))
+
+    @property
     def sentence(self) -> str:
         """The statement and by how much the target differs."""
         return ": ".join(filter(None, [self.text, self.amount]))

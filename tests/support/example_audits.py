@@ -1,6 +1,6 @@
 """An audit for tests of views: one layer that differs, and one that agrees."""
 
-from reports.results.arrays import RecordedArray
+from reports.results import CaseRecord, Level, RecordedArray, Status
 from reports.results.audits import (
     AUDIT_FORMAT,
     AuditedLayerRecord,
@@ -11,8 +11,6 @@ from reports.results.audits import (
     SmallestRecord,
     TargetVerdictRecord,
 )
-from reports.results.records import CaseRecord
-from reports.results.vocabulary import Level, Status
 
 POOL = {"window": [2, 2], "stride": [2, 2], "padding": [[0, 0], [0, 0]], "dilation": [1, 1], "rounding": "floor"}
 

@@ -157,9 +157,10 @@ def name_layers(recorder):
 
 
 def run_model(model, inputs, recorder):
-    x = jax.numpy.asarray(np.moveaxis(inputs, 1, -1))
+    # Channels last. An array without spatial axes has none.
+    given = [jax.numpy.asarray(np.moveaxis(one, 1, -1) if one.ndim > 2 else one) for one in inputs.values()]
     with jax.disable_jit(), name_layers(recorder), patched(recorder, PATCHES):
-        result = model(x)
+        result = model(*given)
     return [array(one) for one in jax.tree_util.tree_leaves(result)]
 '''
 """See conformance.adapters.api.models.capture."""

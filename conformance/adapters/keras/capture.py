@@ -140,7 +140,11 @@ def model_weights(model):
 
 
 def run_model(model, inputs, recorder):
-    x = inputs if keras.config.image_data_format() == "channels_first" else np.moveaxis(inputs, 1, -1)
+    is_first = keras.config.image_data_format() == "channels_first"
+    arrays = [one if is_first or one.ndim < 3 else np.moveaxis(one, 1, -1) for one in inputs.values()]
+    given = [keras.ops.convert_to_tensor(np.ascontiguousarray(one)) for one in arrays]
+    # A functional model takes several inputs as one list.
+    is_functional = len(given) > 1 and len(getattr(model, "inputs", None) or ()) == len(given)
     call_layer = keras.layers.Layer.__call__
 
     def named_call(layer, *args, **kwargs):
@@ -153,7 +157,7 @@ def run_model(model, inputs, recorder):
     try:
         keras.layers.Layer.__call__ = named_call
         with patched(recorder, PATCHES):
-            result = model(keras.ops.convert_to_tensor(np.ascontiguousarray(x)))
+            result = model(given) if is_functional else model(*given)
     finally:
         keras.layers.Layer.__call__ = call_layer
     results = result if isinstance(result, (tuple, list)) else (result,)

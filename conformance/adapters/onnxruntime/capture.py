@@ -101,7 +101,8 @@ def record(recorder, node, values):
 def run_model(model, inputs, recorder):
     session, nodes, results, constants = model
     names = [one.name for one in session.get_outputs()]
-    feed = {session.get_inputs()[0].name: inputs}
+    known = [one.name for one in session.get_inputs()]
+    feed = {name if name in known else known[number]: one for number, (name, one) in enumerate(inputs.items())}
     values = {**constants, **feed, **dict(zip(names, session.run(None, feed)))}
     for node in nodes:
         record(recorder, node, values)

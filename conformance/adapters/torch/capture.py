@@ -135,7 +135,7 @@ def name_layers(model, recorder):
 def run_model(model, inputs, recorder):
     handles = list(name_layers(model, recorder)) if isinstance(model, torch.nn.Module) else []
     with torch.no_grad(), Calls(recorder):
-        result = model(torch.from_numpy(inputs))
+        result = model(*map(torch.from_numpy, inputs.values()))
     for handle in handles:
         handle.remove()
     results = result if isinstance(result, (tuple, list)) else (result,)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import sys
 import time
+import zipfile
 from collections.abc import Iterator, Sequence
 
 import click
 import numpy as np
 
 from conformance import ConformanceError
-from conformance.cases.arrays import Array
 from conformance.cases.limits import MAX_ARRAY_ELEMENTS
 from conformance.cli.options import timeout_option
-from conformance.cli.parameter_types import SizesType
+from conformance.cli.parameter_types import parse_input_shapes
 from conformance.execution.job import Limits
 from conformance.execution.targets import run_targets
 from conformance.models.comparison.compare import FirstDifference, LayerComparison, Place, RunComparison, compare_models
-from conformance.models.comparison.drawn_inputs import KINDS, drawn_input
+from conformance.models.comparison.drawn_inputs import KINDS, drawn_inputs
 from conformance.models.comparison.reasons import difference_text, smallest_difference
-from conformance.models.comparison.recording import record_model
+from conformance.models.comparison.recording import ModelInput, record_model
 from conformance.models.comparison.source import ModelSource, parse_model_source
 
 DEFAULT_TIME_LIMIT = 300.0
@@ -33,16 +33,18 @@ MIN_RANK = 3
 @click.argument("port")
 @click.option(
     "--input",
-    "shape",
-    type=SizesType(),
-    metavar="N,C,N[,N…]",
-    help="Shape of the input, channels first. Needed unless --input-file is given.",
+    "shapes",
+    multiple=True,
+    metavar="[NAME=]N,C,N[,N…]",
+    help="Shape of an input, channels first. Repeatable, for a model with several inputs, in their order. Needed "
+    "unless --input-file is given.",
 )
 @click.option(
     "--input-file",
     type=click.Path(exists=True, dir_okay=False),
-    metavar="FILE.npy",
-    help="Use this array, channels first, as an additional input.",
+    metavar="FILE.npy|FILE.npz",
+    help="Use this array, channels first, as an additional input; for a model with several inputs, the arrays of an "
+    "npz file in their order.",
 )
 @click.option(
     "--values",
@@ -63,7 +65,7 @@ MIN_RANK = 3
 def compare_models_command(  # noqa: PLR0917 - click passes the options by name
     source: str,
     port: str,
-    shape: int | tuple[int, ...] | None,
+    shapes: tuple[str, ...],
     input_file: str | None,
     kinds: tuple[str, ...],
     seed: int,
@@ -75,7 +77,8 @@ def compare_models_command(  # noqa: PLR0917 - click passes the options by name
     SOURCE and PORT are BACKEND:FILE.py:FACTORY, BACKEND:MODULE:FACTORY or an ONNX file. FACTORY is a function that
     returns the model; it is executed in a worker process. If the factory of the port has a parameter, it receives the
     weights of the source as a dictionary of NumPy arrays. Inputs have their channels first; models of backends with
-    the channels last receive them so.
+    the channels last receive them so. Several inputs are passed in their order; an ONNX file receives those whose name
+    it has by name.
 
     Each layer of the port is judged by the exact result of the source's layer for the input that the port's layer has
     received, with the proved error bound.
@@ -86,7 +89,7 @@ def compare_models_command(  # noqa: PLR0917 - click passes the options by name
     """
     first, second = parse_model_source(source), parse_model_source(port)
     pythons = _interpreters(backends, (first, second))
-    inputs = dict(_inputs(shape, input_file, kinds, seed))
+    inputs = dict(_inputs(shapes, input_file, kinds, seed))
     limits = Limits(case_seconds=timeout)
     started = time.monotonic()
     recorded = record_model(first, list(inputs.values()), python=pythons[first.backend], limits=limits)
@@ -110,32 +113,53 @@ def _interpreters(texts: Sequence[str], sources: Sequence[ModelSource]) -> dict[
 
 
 def _inputs(
-    shape: int | tuple[int, ...] | None, input_file: str | None, kinds: Sequence[str], seed: int
-) -> Iterator[tuple[str, Array]]:
+    texts: Sequence[str], input_file: str | None, kinds: Sequence[str], seed: int
+) -> Iterator[tuple[str, ModelInput]]:
+    shapes = _input_shapes(texts)
     if input_file:
-        yield "file", _read_input(input_file)
-    if shape is None:
+        found = _read_input(input_file)
+        if shapes and list(shapes) != list(found):
+            named = ", ".join(found)
+            raise ConformanceError(
+                f"--input-file {input_file}: has the inputs {named}, --input has {', '.join(shapes)}"
+            )
+        yield "file", found
+    if not shapes:
         if not input_file:
             raise ConformanceError("--input or --input-file is needed: the shape of the input, such as 1,3,32,32")
         return
-    extents = (shape,) if isinstance(shape, int) else shape
-    if len(extents) < MIN_RANK or min(extents) < 1:
-        text = ",".join(map(str, extents))
-        raise ConformanceError(f"--input {text}: a batch, channels and 1 or more spatial extents, each at least 1")
-    if int(np.prod([float(one) for one in extents])) > MAX_ARRAY_ELEMENTS:
-        raise ConformanceError(f"--input: more than {MAX_ARRAY_ELEMENTS:,} elements")
     for kind in kinds or KINDS:
-        yield kind, drawn_input(kind, extents, seed)
+        yield kind, drawn_inputs(kind, shapes, seed)
 
 
-def _read_input(path: str) -> Array:
+def _input_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes by name, or by position for an input without a name."""
+    found: dict[str, tuple[int, ...]] = {}
+    for number, text in enumerate(texts):
+        ((name, extents),) = parse_input_shapes([text]).items()
+        if (name or str(number)) in found:
+            raise ConformanceError(f"--input {name}: given twice")
+        if int(np.prod([float(one) for one in extents])) > MAX_ARRAY_ELEMENTS:
+            raise ConformanceError(f"--input {text}: more than {MAX_ARRAY_ELEMENTS:,} elements")
+        found[name or str(number)] = extents
+    if found and max(map(len, found.values())) < MIN_RANK:
+        raise ConformanceError(f"--input {texts[0]}: a batch, channels and 1 or more spatial extents, each at least 1")
+    return found
+
+
+def _read_input(path: str) -> ModelInput:
+    """Return the array of an npy file, or the arrays of an npz file by their names."""
     try:
-        array: Array = np.load(path, allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
+        found = np.load(path, allow_pickle=False)
+        arrays = dict(found.items()) if isinstance(found, np.lib.npyio.NpzFile) else {"0": found}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise ConformanceError(f"--input-file {path}: {error}") from None
-    if not isinstance(array, np.ndarray) or array.ndim < MIN_RANK or array.dtype.kind not in "fiu":
-        raise ConformanceError(f"--input-file {path}: not an array of numbers (n, c, *spatial)")
-    return array
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray) or not array.ndim or array.dtype.kind not in "fiu":
+            raise ConformanceError(f"--input-file {path}: {name}: not an array of numbers")
+    if not arrays or max(array.ndim for array in arrays.values()) < MIN_RANK:
+        raise ConformanceError(f"--input-file {path}: no array of numbers (n, c, *spatial)")
+    return arrays
 
 
 def comparison_lines(comparisons: Sequence[RunComparison]) -> Iterator[str]:
@@ -148,11 +172,21 @@ def comparison_lines(comparisons: Sequence[RunComparison]) -> Iterator[str]:
     yield ""
     for one in comparisons:
         if one.first is None:
-            yield f"{one.kind}: {len(one.layers)} layers and the results agree"
+            yield f"{one.kind}: {len(one.layers)} layers and the results agree{_limits_text(one)}"
         else:
             yield f"{one.kind}: {_difference_line(one.first)}"
     if first.first:
         yield from ("", *_details(first.first))
+
+
+def _limits_text(run: RunComparison) -> str:
+    """Return for how many inputs of layers, and for whether the results, the agreement is proved and measured."""
+    proved = sum(layer.input_is_proved for layer in run.layers)
+    measured = len(run.layers) - proved
+    results = "" if run.results_are_proved else ", and the results"
+    if not measured and run.results_are_proved:
+        return " (proved)"
+    return f" (proved for the inputs of {proved} layer{'s' * (proved != 1)}; measured limit for {measured}{results})"
 
 
 def _layer_table(run: RunComparison) -> Iterator[str]:

@@ -3,9 +3,12 @@
 Each layer of the port is judged by the exact result of the source's layer for the input that the port's layer has
 received. Its error bound is proved, so no tolerance is chosen, and an error of an earlier layer has no influence.
 
-Between layers run operators that the reference does not know. There, the input of a layer is compared with that of the
-source's layer. The limit is measured: NOISE_FACTOR times the change of this input when the input of the source model
-changes by one rounding error, plus the rounding of the largest number.
+Where a layer reads the result of the layer before it unchanged, in both models, its input agrees by proof: the layer
+before it computes the same function within its error bound. This holds for the results of the models too.
+
+Between other layers run operators that the reference does not know. There, the input of a layer is compared with that
+of the source's layer. The limit is measured, not proved: NOISE_FACTOR times the change of this input when the input of
+the source model changes by one rounding error, plus the rounding of the largest number.
 """
 
 from __future__ import annotations
@@ -30,6 +33,10 @@ MAX_CHANNELS = 4
 """Output channels of a layer that the reference computes first: the first, the last, and two drawn ones."""
 
 
+MAX_PROVED_TERMS = 50_000_000
+"""Number of terms up to which all elements of a layer are computed to prove that the next layer's inputs agree."""
+
+
 class Place(Enum):
     """Where two models differ."""
 
@@ -46,6 +53,7 @@ class LayerComparison:
     input_difference: the largest difference of the inputs of the two layers, and input_limit its limit.
     agrees_later: whether the results differ, and what the next layer reads agrees: a crop after the layer, or a layer
     and the operators after it as one, such as a normalization in the weights of a convolution.
+    input_is_proved: whether the inputs agree by proof, so that the limit does not count.
     """
 
     source: ModelLayer
@@ -54,6 +62,7 @@ class LayerComparison:
     input_difference: float
     input_limit: float
     agrees_later: bool = False
+    input_is_proved: bool = False
 
     @property
     def agrees(self) -> bool:
@@ -63,7 +72,7 @@ class LayerComparison:
     @property
     def input_agrees(self) -> bool:
         """Whether the inputs differ no more than rounding explains."""
-        return self.input_difference <= self.input_limit
+        return self.input_is_proved or self.input_difference <= self.input_limit
 
 
 @dataclass(frozen=True)
@@ -84,12 +93,16 @@ class FirstDifference:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """The comparison of two models for one input. kind: the name of the input."""
+    """The comparison of two models for one input.
+
+    kind: the name of the input. results_are_proved: whether the results agree by proof.
+    """
 
     kind: str
     layers: Sequence[LayerComparison]
     aligned: AlignedLayers
     first: FirstDifference | None
+    results_are_proved: bool = False
 
 
 def compare_models(source: RecordedModel, port: RecordedModel, kinds: Sequence[str]) -> list[RunComparison]:
@@ -99,18 +112,84 @@ def compare_models(source: RecordedModel, port: RecordedModel, kinds: Sequence[s
 
 def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun) -> RunComparison:
     aligned = align_layers(find_layers(source.calls), find_layers(port.calls))
-    layers = [_compare_layers(one, other) for one, other in aligned.pairs]
+    layers = _with_proved_inputs([_compare_layers(one, other) for one, other in aligned.pairs], source, port)
+    proved = _results_are_proved(layers, source, port)
     # What the next layer reads, or the results of the model, for each layer.
-    later = [layer.input_agrees for layer in layers[1:]] + [not any(_result_differences(source, port))]
+    later = [layer.input_agrees for layer in layers[1:]] + [proved or not any(_result_differences(source, port))]
     layers = [
         replace(layer, agrees_later=agrees and layer.verdict.verdict != Verdict.AGREE)
         for layer, agrees in zip(layers, later, strict=False)
     ]
-    return RunComparison(kind, layers, aligned, next(_differences(layers, source, port), None))
+    first = next(_differences(layers, source, port, results_are_proved=proved), None)
+    return RunComparison(kind, layers, aligned, first, proved)
+
+
+def _with_proved_inputs(
+    layers: Sequence[LayerComparison], source: RecordedRun, port: RecordedRun
+) -> list[LayerComparison]:
+    """Return the layers with whether their inputs agree by proof."""
+    found: list[LayerComparison] = []
+    for layer in layers:
+        before = found[-1] if found else None
+        reads = before is not None and all(
+            _is_same(side.x, previous.call.result) and _is_next(side, previous, run)
+            for side, previous, run in (
+                (layer.source, before.source, source),
+                (layer.port, before.port, port),
+            )
+        )
+        is_proved = bool(reads and before and _proves(before)) or layer.input_difference == 0
+        found.append(replace(layer, input_is_proved=is_proved))
+    return found
+
+
+def _proves(layer: LayerComparison) -> bool:
+    """Whether the results of two layers agree by proof.
+
+    The inputs agree, and all elements of both results are within the bound of the same function.
+    """
+    source, port = layer.source, layer.port
+    if not layer.input_is_proved or layer.verdict.verdict != Verdict.AGREE or source.with_bias_of(port) is not source:
+        return False
+    if _terms(source) > MAX_PROVED_TERMS:
+        return False
+    try:
+        verdicts = [_judge(source, one.x, one.call.result, None) for one in (source, port)]
+    except (ValueError, TypeError, IndexError):
+        return False
+    return all(one.verdict == Verdict.AGREE for one in verdicts)
+
+
+def _terms(layer: ModelLayer) -> int:
+    """Return the number of terms of the result of a layer."""
+    kernel = layer.call.inputs.get("kernel")
+    window = layer.call.parameters.get("window", (1,))
+    return layer.call.result.size * int(np.prod(kernel.shape[1:] if kernel is not None else window))
+
+
+def _is_next(layer: ModelLayer, previous: ModelLayer, run: RecordedRun) -> bool:
+    """Whether no other call is between two layers of a run, but the padding of the second one."""
+    calls = [id(call) for call in run.calls]
+    first = layer.pad or layer.call
+    return calls.index(id(first)) == calls.index(id(previous.call)) + 1
+
+
+def _results_are_proved(layers: Sequence[LayerComparison], source: RecordedRun, port: RecordedRun) -> bool:
+    """Whether each model returns the result of its last layer unchanged, and these agree by proof."""
+    if not layers or not _proves(layers[-1]) or len(source.results) != 1 or len(port.results) != 1:
+        return False
+    last = layers[-1]
+    return _is_same(source.results[0], last.source.call.result) and _is_same(
+        _in_layout_of(last.port.call.result, port.results[0]), last.port.call.result
+    )
+
+
+def _is_same(one: Array, other: Array) -> bool:
+    return one.shape == other.shape and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
 
 
 def _differences(
-    layers: Sequence[LayerComparison], source: RecordedRun, port: RecordedRun
+    layers: Sequence[LayerComparison], source: RecordedRun, port: RecordedRun, *, results_are_proved: bool
 ) -> Iterator[FirstDifference]:
     """Yield the differences in the order of the layers. After the first one, other inputs differ as a consequence."""
     after = "the input"
@@ -124,7 +203,7 @@ def _differences(
         after = layer.source.name
     if len(source.results) != len(port.results):
         yield FirstDifference(Place.RESULT, None, after, (f"{len(source.results)} and {len(port.results)} results",))
-    for difference, limit in _result_differences(source, port):
+    for difference, limit in () if results_are_proved else _result_differences(source, port):
         yield FirstDifference(Place.RESULT, None, after, difference=difference, limit=limit)
 
 

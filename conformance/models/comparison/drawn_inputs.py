@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -23,3 +23,8 @@ def drawn_input(kind: str, shape: Sequence[int], seed: int) -> Array:
     if kind == "negative":
         values = -1 - np.abs(values)
     return (values * (LARGE_FACTOR if kind == "large" else 1)).astype(np.float32)
+
+
+def drawn_inputs(kind: str, shapes: Mapping[str, Sequence[int]], seed: int) -> dict[str, Array]:
+    """Return the inputs of a model, by name. Each has numbers of its own."""
+    return {name: drawn_input(kind, shape, seed + number) for number, (name, shape) in enumerate(shapes.items())}

@@ -24,6 +24,8 @@ from reports.results.vocabulary import How, Outcome
 
 MAX_CALLS = 5000
 """Maximum number of recorded calls in one run of a model."""
+ModelInput = Mapping[str, Array]
+"""The arrays with which a model is called, in order, by their names, or by their positions "0", "1", …"""
 
 
 @dataclass(frozen=True)
@@ -69,21 +71,23 @@ class RecordedModel:
 
 def record_model(
     source: ModelSource,
-    inputs: Sequence[Array],
+    inputs: Sequence[ModelInput],
     *,
     python: str,
     limits: Limits,
     weights: Mapping[str, Array] | None = None,
 ) -> RecordedModel:
-    """Run a model in a worker on each input.
+    """Run a model in a worker on each input. All inputs have the same names.
 
     python: the interpreter of the worker. weights: the weights of the other model, which the factory receives if it has
     a parameter. Raises ConformanceError with the message of the framework if the model cannot be run.
     """
     weights = weights or {}
-    arrays = [array for one in inputs for array in (one, nudged(one))]
+    names = list(inputs[0])
+    pairs = ((one.values(), map(nudged, one.values())) for one in inputs)
+    arrays = [array for pair in pairs for side in pair for array in side]
     target = RunTarget(source.backend, python)
-    program = Program(source.backend, How.NATIVE, program_text(source, list(weights), len(inputs)))
+    program = Program(source.backend, How.NATIVE, program_text(source, list(weights), names))
     worker = Worker(target.backend, python, limits, retry=False)
     try:
         (outcome,) = worker.outcomes([Job(program, [*arrays, *weights.values()])])
@@ -99,10 +103,10 @@ def record_model(
         raise ConformanceError(f"{source}: the worker returned an invalid record ({error!r})") from None
 
 
-def program_text(source: ModelSource, weight_names: Sequence[str], runs: int) -> str:
+def program_text(source: ModelSource, weight_names: Sequence[str], input_names: Sequence[str]) -> str:
     """Return the program that records a model: arguments are pairs of inputs, and then the weights."""
     place = str(Path(source.place).resolve()) if Path(source.place).is_file() else source.place
-    call = f"capture({place!r}, {source.attribute!r}, {list(weight_names)!r}, {runs}, arrays)"
+    call = f"capture({place!r}, {source.attribute!r}, {list(weight_names)!r}, {list(input_names)!r}, arrays)"
     return f"{RECORDER}\n\n{registry.capture_text(source.backend)}\n\ndef run(*arrays):\n    return {call}\n"
 
 

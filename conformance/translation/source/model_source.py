@@ -36,6 +36,8 @@ CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict", "OrderedDict",
 """Classes and functions whose arguments are the layers of a sequence."""
 GRAPH = "graph"
 """The kind of the scope of a model that is a graph of nodes, not a source text."""
+SUPER_CONSTRUCTOR = "super().__init__"
+"""The call with which a class that is a sequence of layers names them."""
 UNNAMED = "**"
 """The name of arguments that are passed as a dictionary."""
 NOT_LAYERS = frozenset({"Module", "Model", "Parameter", "Param", "Input", "InputLayer", "Rngs", "Buffer", "Variable"})
@@ -48,6 +50,7 @@ class Scope:
     kind: "class", "function", "module" or "graph". parameters: those of the constructor or function. forward: the lines
     of the methods that a class has besides the constructor. calls: the names of the layers of a graph in which each
     reads the result of the one before it; `()` for other graphs.
+    is_sequence: whether the class is a sequence of layers without a method of its own that calls them.
     """
 
     kind: str
@@ -56,6 +59,7 @@ class Scope:
     parameters: Mapping[str, Symbol] = field(default_factory=dict)
     forward: Sequence[str] = ()
     calls: tuple[str, ...] = ()
+    is_sequence: bool = False
 
     @property
     def place(self) -> str:
@@ -153,7 +157,7 @@ class _Reader:
                 self._read_function(node, Scope("function", node.name, node.lineno, _parameters(node, {})), {})
             else:
                 _Body(self, module, {}, self.bindings).visit_statement(node)
-        self.found = list(_with_different_names(self.found))
+        self.found = list(_with_calls(list(_with_different_names(self.found))))
         return [one for layer in self.found for one in (layer, *self._with_given_arguments(layer))]
 
     def _with_given_arguments(self, layer: FoundLayer) -> Iterator[FoundLayer]:
@@ -188,11 +192,14 @@ class _Reader:
         methods = {one.name: one for one in node.body if isinstance(one, Function)}
         constructor = methods.get("__init__")
         fields = _fields(node, self.constants)
-        parameters = {**fields, **(_parameters(constructor, self.constants) if constructor else {})}
+        # Without a constructor the class is a dataclass, whose constructor has the fields.
+        own = {name: one for name, one in fields.items() if one.has_default} if constructor else fields
+        parameters = {**(_parameters(constructor, self.constants) if constructor else {}), **own}
         forward = [
             "\n".join(self.lines[one.lineno - 1 : one.end_lineno]) for name, one in methods.items() if name[:2] != "__"
         ]
-        scope = Scope("class", node.name, node.lineno, parameters, forward)
+        is_sequence = not forward and any(map(self.is_container, node.bases))
+        scope = Scope("class", node.name, node.lineno, parameters, forward, is_sequence=is_sequence)
         names: dict[str, Any] = {f"{SELF}.{name}": symbol for name, symbol in fields.items()}
         for name, value in _single_values(node.body, self.constants).items():
             names |= {f"{prefix}.{name}": value for prefix in (SELF, "cls", node.name)}
@@ -201,8 +208,11 @@ class _Reader:
         changed = {name for name, count in counts.items() if count > 1 and name.startswith(f"{SELF}.")}
         # Attributes that the constructor sets to a class, and those of the class itself.
         bound = {f"{SELF}.{name}": one for name, one in find_bindings(node.body, self.bindings, self.class_of).items()}
-        own = function_bindings(constructor, {**self.bindings, **bound}, self.class_of) if constructor else bound
-        bound |= {name: one for name, one in own.items() if name.startswith(f"{SELF}.") and counts[name] <= 1}
+        if constructor:
+            attributes = function_bindings(constructor, {**self.bindings, **bound}, self.class_of)
+            bound |= {
+                name: one for name, one in attributes.items() if name.startswith(f"{SELF}.") and counts[name] <= 1
+            }
         for method in methods.values():
             self._read_function(method, scope, names, changed, bound)
 
@@ -310,6 +320,10 @@ class _Body:
                 self.visit(item, _Position(_member(name, str(index))))
 
     def _visit_call(self, node: ast.Call, position: _Position) -> None:
+        if self.scope.is_sequence and ast.unparse(node.func) == SUPER_CONSTRUCTOR:
+            for index, item in enumerate(node.args):
+                self.visit(item, _Position(str(index)))
+            return
         if self.reader.is_container(node.func):
             # The argument of OrderedDict and of ModuleList is one list.
             is_list = len(node.args) == 1 and isinstance(node.args[0], (ast.List, ast.Tuple, ast.Dict, ast.Call))
@@ -352,7 +366,7 @@ class _Body:
         keywords = {str(one.arg or UNNAMED): argument_value(one.value, self.names) for one in given}
         own = keywords.get("name")
         last = called.rpartition(".")[2]
-        stored = position.name if last[:1].isupper() else ""
+        stored = position.name if last.lstrip("_")[:1].isupper() else ""
         arguments = [Symbol(source_of(one)) if isinstance(one, ast.Starred) else None for one in node.args]
         values = (found or argument_value(one, self.names) for found, one in zip(arguments, node.args, strict=True))
         self.reader.found.append(
@@ -486,6 +500,16 @@ def _without_changed(node: ast.ClassDef, names: Mapping[str, Any]) -> dict[str, 
     """Return the names without attributes that the methods assign several times."""
     counts = _assignments([one for one in node.body if isinstance(one, Function)])
     return {name: value for name, value in names.items() if counts[name] <= 1}
+
+
+def _with_calls(layers: Sequence[FoundLayer]) -> Iterator[FoundLayer]:
+    """Yield the layers; the scope of a sequence has the names of its layers in order."""
+    names: dict[str, list[str]] = {}
+    for layer in layers:
+        names.setdefault(layer.scope.name, []).append(layer.name)
+    for layer in layers:
+        scope = replace(layer.scope, calls=tuple(names[layer.scope.name])) if layer.scope.is_sequence else layer.scope
+        yield replace(layer, scope=scope)
 
 
 def _with_different_names(layers: Sequence[FoundLayer]) -> Iterator[FoundLayer]:

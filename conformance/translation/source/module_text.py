@@ -6,6 +6,7 @@ A layer becomes an attribute, or a method of the same name if it is not one cons
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,8 +16,8 @@ from typing import Any
 
 from conformance.adapters.api import INDENT, LayerStep, ModuleStyle
 from conformance.translation.source.constants import Symbol
-from conformance.translation.source.layer_translation import TargetLayer, TranslatedLayer
-from conformance.translation.source.model_source import GRAPH, Scope
+from conformance.translation.source.layer_translation import LayerKind, TargetLayer, TranslatedLayer
+from conformance.translation.source.model_source import GRAPH, SELF, FoundLayer, Scope
 
 CLASS_KINDS = frozenset({"class", GRAPH})
 """Kinds of scopes that are written as classes."""
@@ -71,7 +72,7 @@ def _chain_lines(members: Sequence[Member], style: ModuleStyle) -> Iterator[str]
     """Yield a method for each node without a translation, and the method that calls all nodes in order."""
     members = [(layer, target) for layer, target in members if layer.layer.name in layer.layer.scope.calls]
     for layer, target in members:
-        if not target or not target.steps:
+        if layer.kind is not LayerKind.LOCAL and (not target or not target.steps):
             yield ""
             yield f"{INDENT}def {_identifier(layer.layer.name)}(self, x):"
             yield f"{INDENT * 2}raise NotImplementedError({layer.layer.text!r})"
@@ -105,6 +106,8 @@ def _function_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle)
 def _attribute_lines(member: Member, style: ModuleStyle, rename: _Names) -> Iterator[str]:
     layer, target = member
     yield from _comments(layer, target)
+    if layer.kind is LayerKind.LOCAL and has_known_names(layer.layer):
+        yield f"self.{_identifier(layer.layer.name)} = {rename(_local_call(layer.layer, style))}"
     if not target or not target.steps:
         return
     name = _identifier(layer.layer.name)
@@ -115,6 +118,23 @@ def _attribute_lines(member: Member, style: ModuleStyle, rename: _Names) -> Iter
         if step.has_weights:
             yield f"# ! the weights of {layer.layer.name} are those of {name}_{number}"
             yield f"self.{name}_{number} = {rename(step.text)}"
+
+
+def has_known_names(layer: FoundLayer) -> bool:
+    """Whether the arguments of a call have no other names than parameters of the class, such as that of a loop."""
+    try:
+        tree = ast.parse(layer.text)
+    except SyntaxError:  # a shortened text
+        return False
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return names - {layer.text.partition("(")[0]} <= {*layer.scope.parameters, SELF}
+
+
+def _local_call(layer: FoundLayer, style: ModuleStyle) -> str:
+    """Return the call of a class of the source, which the module has with the same parameters."""
+    arguments = layer.text.partition("(")[2].rpartition(")")[0]
+    passed = [f"{name}={name}" for name in style.extra_parameters if name.isidentifier()]
+    return f"{layer.class_name}({', '.join(filter(None, [arguments, *passed]))})"
 
 
 def _method_lines(layer: TranslatedLayer, steps: Sequence[LayerStep], rename: _Names) -> Iterator[str]:
@@ -145,7 +165,7 @@ def _comments(layer: TranslatedLayer, target: TargetLayer | None) -> Iterator[st
     """Yield the comments on a layer: its text in the source, and all that needs attention."""
     found = layer.layer
     remarks = list(remark_texts(layer, target))
-    is_done = bool(target and target.steps)
+    is_done = bool(target and target.steps) or (layer.kind is LayerKind.LOCAL and has_known_names(found))
     yield from comment_lines(f"{found.scope.place} {found.line}: {'' if is_done else f'{found.name} = '}{found.text}")
     yield from (line for remark in remarks for line in comment_lines(f"! {remark}"))
 

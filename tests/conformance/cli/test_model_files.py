@@ -182,4 +182,4 @@ def test_model_as_json_has_every_layer(translated):
 def test_missing_module_is_named(translated):
     status, _, error = translated("no.such.module --from torch --to flax")
     assert status == 2
-    assert "no.such.module: no module of this name" in error
+    assert "no.such.module: neither a call of a layer, which has parentheses, nor a module" in error

@@ -12,6 +12,7 @@ def test_equal_statements_are_one_with_the_largest_difference():
     small, large = example.difference(budget_used=3.0), example.difference(budget_used=9.0, got=5.0)
     (remark,) = remarks_of(example.audit(example.layer("a", differing(small)), example.layer("b", differing(large))))
     assert remark.all_names == ["a", "b"]
+    assert remark.short == "a, b for NaN: 5 in place of nan at [0, 0, 0, 0], 9 times the error bound"
     assert remark.amount == "5 in place of nan at [0, 0, 0, 0], 9 times the error bound"
 
 

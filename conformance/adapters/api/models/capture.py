@@ -4,8 +4,8 @@ An adapter that can do this defines `CAPTURE` in its module `capture`: source te
 
 build_model(factory, weights)       returns the model; weights: those of another model by name, {} without one
 model_weights(model)                returns the weights of the model by name, as NumPy arrays
-run_model(model, inputs, recorder)  runs the model on an array (n, c, *spatial), and returns its results as a list of
-                                    NumPy arrays
+run_model(model, inputs, recorder)  runs the model on arrays (n, c, *spatial), and returns its results as a list of
+                                    NumPy arrays; inputs: the arrays by their names, or by their positions "0", "1", …
 
 `run_model` calls `recorder.add` for each window operator, with the operator, the parameters and the layouts of the
 reference.
@@ -126,8 +126,10 @@ def largest_change(first, second):
     return float(change.max()) if np.isfinite(change).all() else 1e308
 
 
-def capture(place, attribute, weight_names, runs, arrays):
+def capture(place, attribute, weight_names, input_names, arrays):
     """Run a model on pairs of inputs, and return a JSON header and the arrays of each run."""
+    count = len(input_names)
+    runs = (len(arrays) - len(weight_names)) // (2 * count)
     given = dict(zip(weight_names, arrays[len(arrays) - len(weight_names):]))
     model = build_model(load_factory(place, attribute), given)
     weights = model_weights(model)
@@ -136,8 +138,9 @@ def capture(place, attribute, weight_names, runs, arrays):
     found.extend(np.ascontiguousarray(value) for value in weights.values())
     for number in range(runs):
         first, second = Recorder(), Recorder()
-        results = run_model(model, arrays[2 * number], first)
-        noisy = run_model(model, arrays[2 * number + 1], second)
+        pair = arrays[2 * count * number:2 * count * (number + 1)]
+        results = run_model(model, dict(zip(input_names, pair[:count])), first)
+        noisy = run_model(model, dict(zip(input_names, pair[count:])), second)
         calls = []
         for call, other in zip(first.calls, second.calls):
             operator, name, parameters, inputs, result = call

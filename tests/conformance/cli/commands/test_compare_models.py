@@ -37,7 +37,22 @@ def test_an_array_can_be_the_input(conformance, files):
     np.save(files / "x.npy", np.zeros((1, 2, 4), np.float32))
     models = ("numpy:net.py:make", "numpy:wrong.py:make")
     status, out, _ = conformance("compare-models", *models, "--input-file", files / "x.npy")
-    assert (status, out.splitlines()[-1]) == (0, "file: 1 layers and the results agree")
+    assert (status, out.splitlines()[-1]) == (0, "file: 1 layers and the results agree (proved)")
+
+
+def test_several_inputs_have_names_or_positions(conformance, files):
+    (files / "two.py").write_text("def make():\n    return lambda x, y: (x + y).reshape(1, 2, 2, 2).max(-1)\n", "utf-8")
+    models = ("numpy:two.py:make", "numpy:two.py:make")
+    status, out, _ = conformance("compare-models", *models, "--input", "1,2,4", "--input", "mask=1x2x4")
+    # The recorded pooling reads the first input only, so its result is compared as the result of the model.
+    assert status == 0
+    assert "same with what follows" in out
+    np.savez(files / "xy.npz", x=np.zeros((1, 2, 4), np.float32), y=np.zeros((1, 2, 4), np.float32))
+    status, out, _ = conformance("compare-models", *models, "--input-file", files / "xy.npz")
+    assert (status, out.splitlines()[-1]) == (0, "file: 1 layers and the results agree (proved)")
+    status, _, err = conformance("compare-models", *models, "--input-file", files / "xy.npz", "--input", "1,2,4")
+    assert status == 2
+    assert "has the inputs x, y, --input has 0" in err[-1]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +60,8 @@ def test_an_array_can_be_the_input(conformance, files):
     [
         ((), "--input or --input-file is needed"),
         (("--input", "1,2"), "--input 1,2: a batch, channels and 1 or more spatial extents"),
-        (("--input", "1,0,4"), "each at least 1"),
+        (("--input", "1,0,4"), "is not [NAME=]SHAPE"),
+        (("--input", "a=1,2,4", "--input", "a=1,2,4"), "--input a: given twice"),
         (("--input", "1,10000,10000"), "more than 20,000,000 elements"),
         (("--input", "1,2,4", "--backend", "torch=python"), "--backend torch: neither model is one of torch"),
         (("--input-file", "text.npy"), "--input-file text.npy: "),

@@ -3,9 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from conformance.models.comparison import compare as comparing
 from conformance.models.comparison.compare import Place, array_difference, compare_models, noise_limit
 from conformance.models.comparison.reasons import smallest_difference
-from tests.support.recorded_models import MISTAKES, record_network
+from conformance.models.comparison.recording import RecordedModel, RecordedRun, nudged
+from conformance.models.comparison.source import ModelSource
+from tests.support.recorded_models import MISTAKES, Recording, record_network
 
 
 def compare(port):
@@ -135,3 +138,56 @@ def test_the_smallest_input_shows_the_mistake(mistake, shape):
 def test_layers_that_agree_have_no_smallest_difference():
     layer = compare(record_network()).layers[1]
     assert smallest_difference(layer.source, layer.port) is None
+
+
+def chain(change=lambda x: x, *, between=lambda x: x, weight=1.0):
+    """Return a record of two convolutions, where the second one reads `between` of the result of the first one."""
+    runs = []
+    for x in (np.full((1, 8, 4, 4), 3, np.float32), nudged(np.full((1, 8, 4, 4), 3, np.float32))):
+        op = Recording()
+        kernel = np.full((8, 8, 1, 1), weight, np.float32)
+        first = change(op("one", "conv", x, kernel=kernel))
+        runs.append((op.calls, op("two", "conv", between(first), kernel=kernel)))
+    (calls, result), _ = runs
+    return RecordedModel(ModelSource("numpy", "net.py", "make"), [RecordedRun(calls, [result], [0.0])], {})
+
+
+def comparison(source, port):
+    return compare_models(source, port, ["integers"])[0]
+
+
+def test_inputs_that_are_read_unchanged_agree_by_proof():
+    found = comparison(chain(), chain())
+    assert [layer.input_is_proved for layer in found.layers] == [True, True]
+    assert found.results_are_proved
+
+
+def test_inputs_after_another_operator_are_not_proved():
+    noisy = chain(between=lambda x: x + np.float32(1e-6) * np.abs(x))
+    found = comparison(chain(between=lambda x: x * np.float32(1)), noisy)
+    assert [layer.input_is_proved for layer in found.layers] == [True, False]
+    assert not found.results_are_proved
+
+
+def test_a_wrong_source_is_no_proof():
+    """The port computes the function of the source. The result that the source recorded is another one."""
+    source = chain()
+    first, *rest = source.runs[0].calls
+    first = replace(first, result=first.result + 1)
+    second = replace(rest[0], inputs={**rest[0].inputs, "x": first.result})
+    run = replace(source.runs[0], calls=[first, second])
+    found = comparison(replace(source, runs=[run]), chain())
+    assert [layer.input_is_proved for layer in found.layers] == [True, False]
+    assert found.first is not None
+
+
+def test_a_large_layer_is_not_proved(monkeypatch):
+    port = chain(between=lambda x: x)
+    calls = list(port.runs[0].calls)
+    # One rounding in the first result, which the second layer reads.
+    shifted = nudged(calls[0].result)
+    calls = [replace(calls[0], result=shifted), replace(calls[1], inputs={**calls[1].inputs, "x": shifted})]
+    port = replace(port, runs=[replace(port.runs[0], calls=calls)])
+    assert comparison(chain(), port).layers[1].input_is_proved
+    monkeypatch.setattr(comparing, "MAX_PROVED_TERMS", 10)
+    assert not comparison(chain(), port).layers[1].input_is_proved

@@ -21,8 +21,8 @@ def model_weights(model):
 
 def run_model(model, inputs, recorder):
     recorder.path.append("first")
-    y = model(inputs)
-    recorder.add("max_pool", {"window": [2], "stride": [2]}, {"x": inputs}, y)
+    y = model(*inputs.values())
+    recorder.add("max_pool", {"window": [2], "stride": [2]}, {"x": next(iter(inputs.values()))}, y)
     return [y]
 """
 X = np.arange(8, dtype=np.float32).reshape(1, 2, 4)
@@ -39,7 +39,8 @@ def record(tmp_path, monkeypatch):
         path.write_text(text, "utf-8")
         source = ModelSource("numpy", str(path), "make")
         limits = Limits(case_seconds=seconds)
-        return record_model(source, inputs, python=sys.executable, limits=limits, weights=weights)
+        given = [one if isinstance(one, dict) else {"0": one} for one in inputs]
+        return record_model(source, given, python=sys.executable, limits=limits, weights=weights)
 
     return run
 
@@ -53,6 +54,14 @@ def test_calls_results_and_weights_are_read(record):
     assert np.array_equal(model.runs[1].results[0], [[[0, -2], [-4, -6]]])
     assert 0 < call.input_noise < 1e-5
     assert np.array_equal(model.weights["w"], [2])
+
+
+def test_several_inputs_are_passed_in_order_and_nudged_together(record):
+    inputs = [{"0": X, "mask": 2 * X}, {"0": -X, "mask": X}]
+    model = record("def make():\n    return lambda x, mask: 3 * x + mask\n", inputs=inputs)
+    assert np.array_equal(model.runs[0].results[0], 5 * X)
+    assert np.array_equal(model.runs[1].results[0], -2 * X)
+    assert model.runs[0].noise[0] > 0
 
 
 def test_the_factory_of_a_port_receives_weights(record):

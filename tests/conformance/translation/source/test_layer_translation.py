@@ -160,6 +160,63 @@ def test_module_with_a_class_as_default_and_without_layers_is_python(target):
     assert any(isinstance(node, ast.ClassDef) for node in tree.body)
 
 
+SEQUENCE = """\
+from torch import nn
+
+
+class Block(nn.Sequential):
+    def __init__(self, channels):
+        super().__init__(nn.Conv2d(channels, 8, 3), nn.ReLU())
+
+
+class Net(nn.Module):
+    expansion: int = 4
+
+    def __init__(self, width, block=None):
+        super().__init__()
+        self.body = Block(2 * width)
+        block = Block
+        self.tail = block(width)
+
+    def forward(self, x):
+        return self.tail(self.body(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("flax", ["self.body = Block(2 * self.width)", "self.tail = Block(self.width)"]),
+        ("torch", ["self.body = Block(2 * width)", "self.tail = Block(width)"]),
+    ],
+)
+def test_classes_of_the_source_are_called_and_sequences_call_their_layers(target, expected):
+    found = layers(SEQUENCE, "torch", target, None)
+    assert [one.layer.name for one in found] == ["0", "1", "body", "tail"]
+    lines = [line.strip() for line in module_lines(found, SURFACES[target], registry.module_styles()[SURFACES[target]])]
+    ast.parse("\n".join(module_lines(found, SURFACES[target], registry.module_styles()[SURFACES[target]])))
+    assert [line for line in lines if line.startswith(("self.body", "self.tail"))] == expected
+    calls = lines.index("x = self.layer_0(x)")
+    assert lines[calls + 1 : calls + 3] == ["x = self.layer_1(x)", "return x"]
+
+
+def test_class_of_the_source_with_the_number_of_a_loop_is_a_comment():
+    text = SEQUENCE.replace(
+        "        block = Block\n",
+        "        block = Block\n        for number in range(2):\n            part = Block(number)\n",
+    )
+    found = layers(text, "torch", "flax", None)
+    lines = [*module_lines(found, SURFACES["flax"], registry.module_styles()[SURFACES["flax"]])]
+    assert any("part = Block(number)" in line for line in lines if line.strip().startswith("#"))
+    assert not any("Block(number)" in line for line in lines if not line.strip().startswith("#"))
+
+
+def test_parameters_of_the_constructor_come_before_attributes_of_the_class():
+    found = layers(SEQUENCE, "torch", "keras", None)
+    text = "\n".join(module_lines(found, SURFACES["keras"], registry.module_styles()[SURFACES["keras"]]))
+    assert "def __init__(self, width, block=None, expansion=4):" in text
+
+
 def test_record_has_every_layer_with_its_kind():
     found = layers(net("c = nn.Conv2d(8, planes, 3)", "f = nn.Linear(3, 4)"), "torch", "flax", None)
     record = layers_record(found, "net.py")
