@@ -88,7 +88,7 @@ def outcome_of(name: str, case: Case) -> ProgramOutcome:
                     result = (conformance_planted.call(name, operator, *result, **parameters),)
     except Fatal as error:
         return ProgramOutcome(error.kind, message=f"planted: {error.kind}")
-    except (ArithmeticError, AttributeError, ValueError, IndexError, TypeError) as error:
+    except (ArithmeticError, AttributeError, ValueError, IndexError, TypeError, MemoryError) as error:
         return ProgramOutcome(Outcome.REJECTED, message=f"{type(error).__name__}: {error}")
     if use == ArrayUse.OVERWRITTEN:
         for array in passed.values():

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.conditions.vocabulary import condition_features
+from conformance.exploration.conditions.vocabulary import condition_features, number_phrases
 from conformance.exploration.diagnosis import ShrunkSuspect
 from conformance.exploration.evaluation import CandidateResult
 from conformance.exploration.symptoms import OTHER_SURFACES, REFERENCE, OracleName, Symptom
 from reports.analysis.conditions import (
+    agreement,
     best_conjunction,
     certain_conjunction,
     how_condition,
@@ -24,6 +25,9 @@ MAX_CONDITIONS = 4
 """Maximum number of conditions of a finding."""
 MIN_DIFFERING_SHARE = 0.4
 """Minimum share of the cases that satisfy the conditions and differ. A bug need not be visible in every output."""
+MIN_NUMBERS_GAIN = 0.03
+"""Minimum increase of the agreement by which conditions about numbers are justified. Numbers hide a bug in some
+cases, so that conditions about them agree a little better even if the cause has nothing to do with them."""
 MIN_NEIGHBOURS = 15
 """Number of neighbours that count even if fewer generated cases differ."""
 MAX_REMEMBERED = 1000
@@ -96,6 +100,7 @@ class Evidence:
     """The features of the smallest case of a finding, and those of cases near it that differ or agree.
 
     differing, agreeing: its neighbours. mixed_differing, mixed_agreeing: cases that have some of its levels.
+    numbers: those of its features that are about numbers.
     """
 
     smallest: frozenset[str]
@@ -103,13 +108,16 @@ class Evidence:
     agreeing: Sequence[frozenset[str]] = ()
     mixed_differing: Sequence[frozenset[str]] = ()
     mixed_agreeing: Sequence[frozenset[str]] = ()
+    numbers: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, shrunk: ShrunkSuspect, how: str, surface: str, symptom: Symptom) -> Evidence:
         """Return the evidence for a shrunk suspect; how: native, padded or composed, of its smallest case."""
         neighbours = _split(shrunk.neighbour_results, surface, symptom)
         mixed = _split(shrunk.mixed_results, surface, symptom)
-        return cls(how_condition(how).union(condition_features(shrunk.smallest.case)), *neighbours, *mixed)
+        case = shrunk.smallest.case
+        smallest = how_condition(how).union(condition_features(case))
+        return cls(smallest, *neighbours, *mixed, numbers=number_phrases(case))
 
 
 def _split(
@@ -147,16 +155,26 @@ def find_conditions(
     agreeing = [*_sample(evidence.agreeing, limit), *evidence.mixed_agreeing, *record.agreeing_features(symptom)]
     if not _has_nan(evidence.smallest):
         agreeing = [features for features in agreeing if not _has_nan(features)]
-    found = best_conjunction(evidence.smallest, differing, agreeing, _condition_rank, MAX_CONDITIONS)
-    found = certain_conjunction(
-        found, evidence.smallest, differing, agreeing, rank=_condition_rank, max_conditions=MAX_CONDITIONS
-    )
-    result = _counted(necessary_conditions(found, differing, agreeing), differing, agreeing)
+    found = _best_conditions(evidence.smallest - evidence.numbers, differing, agreeing)
+    with_numbers = _best_conditions(evidence.smallest, differing, agreeing) if evidence.numbers else ()
+    gained = agreement(with_numbers, differing, agreeing) - agreement(found, differing, agreeing)
+    result = _counted(with_numbers if gained > MIN_NUMBERS_GAIN else found, differing, agreeing)
     if result.conditions and result.differing_share >= MIN_DIFFERING_SHARE:
         return result
     # The cases may differ for several reasons: then describe the smallest one alone.
     alone = shortest_conjunction([evidence.smallest], agreeing, _condition_rank)
     return _counted(alone or (), differing, agreeing)
+
+
+def _best_conditions(
+    candidates: frozenset[str], differing: Sequence[frozenset[str]], agreeing: Sequence[frozenset[str]]
+) -> tuple[str, ...]:
+    """Return the conjunction of some candidates that agrees best with all cases, without superfluous conditions."""
+    found = best_conjunction(candidates, differing, agreeing, _condition_rank, MAX_CONDITIONS)
+    found = certain_conjunction(
+        found, candidates, differing, agreeing, rank=_condition_rank, max_conditions=MAX_CONDITIONS
+    )
+    return necessary_conditions(found, differing, agreeing)
 
 
 def _sample(items: Sequence[frozenset[str]], limit: int) -> Sequence[frozenset[str]]:

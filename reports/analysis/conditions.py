@@ -155,6 +155,13 @@ def certain_conjunction(
     return conditions
 
 
+def agreement(
+    conditions: tuple[str, ...], positive: Sequence[frozenset[str]], negative: Iterable[frozenset[str]]
+) -> float:
+    """Return the F1 score of a conjunction; 0 without conditions."""
+    return _MatchTable(frozenset(conditions), positive, negative).agreement(conditions) if conditions else 0.0
+
+
 def necessary_conditions(
     conditions: tuple[str, ...], positive: Sequence[frozenset[str]], negative: Iterable[frozenset[str]]
 ) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import Case
 from conformance.cases.features.case_features import NAMED_PARAMETERS, case_features
+from conformance.cases.features.numbers import number_features
 from conformance.cases.geometry import parameter_per_axis
 from conformance.cases.operators import OPERATORS
 from conformance.exploration.conditions.windows import place_features
@@ -72,6 +73,10 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
         "a crop after": lambda axis: axis.after < 0,
         "a window of one cell": lambda axis: axis.window == 1,
         "a window of several cells": lambda axis: axis.window > 1,
+        "a window of two cells": lambda axis: axis.window == 2,  # noqa: PLR2004 - the text names it
+        "a window of other than two cells": lambda axis: axis.window != 2,  # noqa: PLR2004
+        "a window of three cells": lambda axis: axis.window == 3,  # noqa: PLR2004
+        "a window of other than three cells": lambda axis: axis.window != 3,  # noqa: PLR2004
         "a stride": lambda axis: axis.stride > 1,
         "stride 1": lambda axis: axis.stride == 1,
         "dilation": lambda axis: axis.dilation > 1,
@@ -90,6 +95,12 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
 def condition_features(case: Case) -> frozenset[str]:
     """Return all phrases that are true for a case. Each follows "cases with"."""
     return frozenset(case_features(case)) | frozenset(_finer_features(case))
+
+
+def number_phrases(case: Case) -> frozenset[str]:
+    """Return the phrases that are true for a case because of its numbers."""
+    small = {name: spec.make() for name, spec in case.inputs.items() if geometry.is_inspected(spec)}
+    return frozenset(number_features(case, small)) | frozenset(place_features(case))
 
 
 def _finer_features(case: Case) -> Iterator[str]:

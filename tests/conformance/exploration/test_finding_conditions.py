@@ -46,3 +46,16 @@ def test_one_cause_may_show_as_numbers_or_as_a_shape_but_not_as_a_rejection():
     assert VALUE.may_cause(SHAPE)
     assert not VALUE.may_cause(rejected)
     assert rejected.may_cause(rejected)
+
+
+def test_conditions_about_numbers_need_a_larger_gain():
+    differing = [{"dilation", "a zero in x"}] * 20
+    few, many = [{"dilation"}] * 1, [{"dilation"}] * 9
+    others = [{"2-D"}] * 20
+    evidence = Evidence(frozenset({"dilation", "a zero in x"}), numbers=frozenset({"a zero in x"}))
+
+    def found(agreeing):
+        return find_conditions(evidence, record_of(differing, agreeing), VALUE, lambda _: False).conditions
+
+    assert found(few + others) == ("dilation",)
+    assert "a zero in x" in found(many + others)
