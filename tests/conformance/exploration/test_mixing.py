@@ -1,8 +1,12 @@
 """Mixed candidates: each has some levels of a shrunk case, and others of new draws."""
 
+from dataclasses import replace
+
 import pytest
 
-from conformance.exploration.candidate import Candidate
+from conformance.cases.compositions import plan_steps
+from conformance.exploration.candidate import Candidate, FollowingPool
+from conformance.exploration.draws.invalid_calls import violations_for
 from conformance.exploration.mixing import MIXED_CANDIDATES, mixed_candidates
 from conformance.exploration.space import OperatorSpace, is_affordable
 
@@ -42,3 +46,16 @@ def test_numbers_of_the_shrunk_case_are_in_some_candidates_in_another_order(spac
     with_number = [one for one in mixed if "77" in str(one.written_numbers.get("x"))]
     assert MIXED_CANDIDATES / 4 < len(with_number) < MIXED_CANDIDATES
     assert len({one.case.shape for one in with_number}) > 5
+
+
+def test_no_operator_reads_the_output_of_an_invalid_call(space):
+    smallest = Candidate("max_pool", LEVELS, INPUTS, following=FollowingPool("avg_pool", 2))
+    mixed = list(mixed_candidates(smallest, space))
+    assert {bool(one.violation) for one in mixed if not one.following} == {True, False}
+    for one in mixed:
+        if one.following:
+            assert len(plan_steps(one.case)) == 2
+    violation = next(one.violation for one in mixed if one.violation)
+    assert violation.name in violations_for("max_pool")
+    assert not replace(smallest, violation=violation).is_valid()
+    assert replace(smallest, violation=violation, following=None).is_valid()
