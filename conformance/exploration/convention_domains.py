@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.cases.case import ArrayUse
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
 from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, Operator
 from conformance.catalogue.factors import PADDING_REACH
@@ -39,13 +40,13 @@ class ConventionDomain:
 
     conventions: id of the convention, by operator.
     contains: whether a candidate of one of these operators is in the domain.
-    draw_inside: changes a draft so that it is often in the domain.
+    draw_inside: changes a draft so that it is often in the domain; None if every draw can be in the domain.
     marks: special values that put a candidate in the domain.
     """
 
     conventions: Mapping[str, str]
     contains: Callable[[Candidate], bool]
-    draw_inside: DraftChange
+    draw_inside: DraftChange | None
     marks: tuple[str, ...] = ()
 
 
@@ -293,6 +294,15 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         },
         lambda candidate: bool(candidate.levels["dtype"] == "int32"),
         draw_integer_dtype("int32"),
+    ),
+    ConventionDomain(
+        # The conversion of an array does not depend on the operator.
+        {
+            **_conventions("conv/other-byte-order", lambda operator: operator.has_weights),
+            **_conventions("max_pool/other-byte-order", lambda operator: not operator.has_weights),
+        },
+        lambda candidate: candidate.array_use == ArrayUse.BYTE_SWAPPED,
+        None,
     ),
 )
 """All convention domains. An operator without a convention case uses the convention of the operator it builds on."""

@@ -36,8 +36,10 @@ PADDING_ONLY_LEVELS = {name: level for name, level in TIED.levels.items() if nam
 def draw_inside(space, domain, *seeds):
     """Return a draw in a convention domain, None if it is invalid or too large."""
     rng = Rng(*seeds)
-    levels, inputs = space._draw_usual(rng)
-    candidate = Candidate(space.operator, *domain.draw_inside((levels, inputs), rng))
+    draft = space._draw_usual(rng)
+    candidate = Candidate(space.operator, *(domain.draw_inside(draft, rng) if domain.draw_inside else draft))
+    if not domain.draw_inside:
+        candidate = replace(candidate, array_use="byte_swapped")
     return candidate if is_affordable(candidate) else None
 
 
@@ -75,7 +77,8 @@ OBSERVED = {
 
 @pytest.mark.parametrize("operator", OBSERVED)
 def test_conventions_follow_from_the_properties_of_an_operator(operator):
-    assert {domain.conventions[operator] for domain in domains_of(operator)} == OBSERVED[operator]
+    byte_order = "conv/other-byte-order" if operator == "conv" else "max_pool/other-byte-order"
+    assert {domain.conventions[operator] for domain in domains_of(operator)} == OBSERVED[operator] | {byte_order}
 
 
 @pytest.mark.parametrize("domain", CONVENTION_DOMAINS, ids=lambda domain: next(iter(domain.conventions.values())))
@@ -254,3 +257,18 @@ def test_an_invalid_call_is_checked_if_the_surface_declares_that_it_rejects_it(s
     assert unsupported_by_oracle(candidate, rejects, NATIVE, no_entry) is None
     other = surface_declaring(**{names[0]: "rejected", names[1]: "empty"})
     assert "does not declare" in unsupported_by_oracle(candidate, other, NATIVE, no_entry).reason
+
+
+def test_an_array_in_the_other_byte_order_is_checked_against_the_declared_answer():
+    levels = {"rank": 1, "batch": 1, "channels": 1, "extent": (2,), "values": "integers", "dtype": "float32"}
+    candidate = Candidate("global_avg_pool", levels, {"x": {"values": "integers"}}, array_use="byte_swapped")
+    assert conventions_of(candidate) == ("max_pool/other-byte-order",)
+    assert conventions_of(replace(candidate, array_use="strided")) == ()
+    converting = surface_declaring(**{"max_pool/other-byte-order": "converted"})
+    assert unsupported_by_oracle(candidate, converting, NATIVE, no_entry) is None
+    rejecting = surface_declaring(**{"max_pool/other-byte-order": "rejected"})
+    assert "declares" in unsupported_by_oracle(candidate, rejecting, NATIVE, no_entry).reason
+    misreading = unsupported_by_oracle(
+        candidate, converting, NATIVE, lambda case: case.id == "max_pool/other-byte-order"
+    )
+    assert "deviates" in misreading.reason
