@@ -58,12 +58,27 @@ def _on_axis(name: str, number: Callable[[Case, int, int], Any]) -> RawChange:
     return change
 
 
+DEFAULT_ENTRIES: Mapping[str, tuple[Any, Any]] = {
+    "stride": (1, 2),
+    "dilation": (1, 2),
+    "padding": ([0, 0], [1, 1]),
+    "pads": ([0, 0], [1, 1]),
+    "output_padding": (0, 1),
+}
+"""The default of one axis, and another value. An adapter leaves out an argument with the default on every axis."""
+
+
 def _another_rank(name: str) -> RawChange:
     """Return a change of a parameter to one more or one less entry than there are axes."""
+    default, other = DEFAULT_ENTRIES.get(name, (None, None))
 
     def change(case: Case, _axis: int, amount: int) -> Mapping[str, Any]:
         entries = [list(one) if isinstance(one, tuple) else one for one in case.parameters[name]]
-        return {name: entries[:-1] if amount and len(entries) > 1 else [*entries, entries[-1]]}
+        changed = entries[:-1] if amount and len(entries) > 1 else [*entries, entries[-1]]
+        if all(entry == default for entry in changed):
+            # Without the argument the call would be valid.
+            changed[0] = other
+        return {name: changed}
 
     return change
 

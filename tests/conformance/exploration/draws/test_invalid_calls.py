@@ -8,7 +8,7 @@ import pytest
 from conformance.cases.invalid import VIOLATIONS, violations_of
 from conformance.cases.operators import OPERATORS
 from conformance.exploration.convention_domains import conventions_of
-from conformance.exploration.draws.invalid_calls import NEEDED, RAW_CHANGES, Violation, violations_for
+from conformance.exploration.draws.invalid_calls import DEFAULT_ENTRIES, NEEDED, RAW_CHANGES, Violation, violations_for
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
 from conformance.judging.expected import compute_expected
@@ -31,7 +31,7 @@ def test_an_invalid_call_has_its_violation_alone_and_the_reference_rejects_it(na
     space = OperatorSpace.from_sweeps(operator, sweeps)
     for amount in (0, 5):
         drawn = (space.draw(Rng("invalid", number)) for number in range(400))
-        valid = (replace(one, violation=None, following=None) for one in drawn)
+        valid = (replace(one, violation=None, following=None) for one in drawn if not violations_of(one.valid.case))
         candidate = next(bad for one in valid if (bad := replace(one, violation=Violation(name, 0, amount))).is_valid())
         assert violations_of(candidate.case) == [name]
         assert violations_of(candidate.valid.case) == []
@@ -68,3 +68,19 @@ def test_violations_of_ranks_and_dtypes_are_drawn(operator, sweeps):
     valid = [replace(space.draw(Rng("ranks", number)), violation=None, following=None) for number in range(60)]
     found = {name for name in expected for one in valid if replace(one, violation=Violation(name)).is_valid()}
     assert found == expected
+
+
+@pytest.mark.parametrize("name", ["dilation", "padding", "output_padding"])
+def test_an_argument_of_another_rank_is_not_the_default(name, sweeps):
+    # An argument with the default on every axis is left out, and the call would be valid.
+    space, found = OperatorSpace.from_sweeps("conv_transpose", sweeps), []
+    violation = f"{name.title().replace('_', '')}RankMismatch"
+    for number in range(60):
+        valid = replace(space.draw(Rng("defaults", number)), violation=None, following=None)
+        for amount in (0, 5):
+            candidate = replace(valid, violation=Violation(violation, 0, amount))
+            if candidate.is_valid():
+                entries = candidate.case.parameters[name]
+                assert any(entry not in (DEFAULT_ENTRIES[name][0], (0, 0)) for entry in entries)
+                found.append(entries)
+    assert found
