@@ -32,6 +32,7 @@ from conformance.exploration.draws.conventions import (
     draw_pads_beyond_extent,
     draw_power,
 )
+from conformance.exploration.draws.numbers import INDEX_DTYPES
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,11 @@ def _has_no_target(candidate: Candidate) -> bool:
     return _input_options(candidate, "indices").get("low", 0) < 0 or bool(
         (_written_numbers(candidate, "indices") < 0).any()
     )
+
+
+def _has_indices_in(dtype: str) -> Callable[[Candidate], bool]:
+    """Return a check whether the indices have this dtype."""
+    return lambda candidate: _input_options(candidate, "indices").get("dtype") == dtype
 
 
 def _largest(candidate: Candidate) -> float:
@@ -294,6 +300,14 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         },
         lambda candidate: bool(candidate.levels["dtype"] == "int32"),
         draw_integer_dtype("int32"),
+    ),
+    *(
+        ConventionDomain(
+            _conventions(f"max_unpool/indices-in-{dtype}", lambda operator: "indices" in operator.inputs),
+            _has_indices_in(dtype),
+            draw_inputs(indices={"values": "distinct", "dtype": dtype}),
+        )
+        for dtype in dict.fromkeys(INDEX_DTYPES)
     ),
     ConventionDomain(
         # The conversion of an array does not depend on the operator.

@@ -58,26 +58,25 @@ def _on_axis(name: str, number: Callable[[Case, int, int], Any]) -> RawChange:
     return change
 
 
-DEFAULT_ENTRIES: Mapping[str, tuple[Any, Any]] = {
-    "stride": (1, 2),
-    "dilation": (1, 2),
-    "padding": ([0, 0], [1, 1]),
-    "pads": ([0, 0], [1, 1]),
-    "output_padding": (0, 1),
-}
-"""The default of one axis, and another value. An adapter leaves out an argument with the default on every axis."""
+PADS_OF_ANOTHER_RANK = 5
+"""Number of pads of a call with too many. Fewer pads can belong to the batch and the channels."""
 
 
 def _another_rank(name: str) -> RawChange:
-    """Return a change of a parameter to one more or one less entry than there are axes."""
-    default, other = DEFAULT_ENTRIES.get(name, (None, None))
+    """Return a change of a parameter to another number of entries than there are axes, at least two.
+
+    The entries differ. An adapter writes equal entries as one number, or leaves out a default.
+    """
 
     def change(case: Case, _axis: int, amount: int) -> Mapping[str, Any]:
         entries = [list(one) if isinstance(one, tuple) else one for one in case.parameters[name]]
-        changed = entries[:-1] if amount and len(entries) > 1 else [*entries, entries[-1]]
-        if all(entry == default for entry in changed):
-            # Without the argument the call would be valid.
-            changed[0] = other
+        if name == "pads":
+            changed = [*entries, *entries[-1:] * (PADS_OF_ANOTHER_RANK - len(entries))]
+        else:
+            changed = entries[:-1] if amount and len(entries[:-1]) > 1 else [*entries, entries[-1]]
+        if all(entry == changed[0] for entry in changed):
+            first = changed[0]
+            changed[0] = [first[0] + 1, *first[1:]] if isinstance(first, list) else first + 1
         return {name: changed}
 
     return change

@@ -69,7 +69,11 @@ OBSERVED = {
     "adaptive_max_pool_grad": {"adaptive_max_pool_grad/tie", "adaptive_max_pool_grad/tie-in-a-plane"},
     "lp_pool": {"lp_pool/power-that-overflows"},
     "lp_pool_grad": {"lp_pool/p-1-of-negative-values", "lp_pool/odd-p-of-negative-values"},
-    "max_unpool_grad": {"max_pool/window-of-padding-only", "max_pool/padding-equal-to-window"},
+    "max_unpool_grad": {
+        "max_pool/window-of-padding-only",
+        "max_pool/padding-equal-to-window",
+        *(f"max_unpool/indices-in-{dtype}" for dtype in ("int16", "int32", "uint8", "uint64")),
+    },
     "conv": {"conv/algorithm"},
     "pad_grad": {f"pad/{mode}-beyond-the-extent" for mode in ("reflect", "symmetric", "wrap")},
 }

@@ -8,7 +8,7 @@ import pytest
 from conformance.cases.invalid import VIOLATIONS, violations_of
 from conformance.cases.operators import OPERATORS
 from conformance.exploration.convention_domains import conventions_of
-from conformance.exploration.draws.invalid_calls import DEFAULT_ENTRIES, NEEDED, RAW_CHANGES, Violation, violations_for
+from conformance.exploration.draws.invalid_calls import NEEDED, RAW_CHANGES, Violation, violations_for
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
 from conformance.judging.expected import compute_expected
@@ -70,17 +70,18 @@ def test_violations_of_ranks_and_dtypes_are_drawn(operator, sweeps):
     assert found == expected
 
 
-@pytest.mark.parametrize("name", ["dilation", "padding", "output_padding"])
-def test_an_argument_of_another_rank_is_not_the_default(name, sweeps):
-    # An argument with the default on every axis is left out, and the call would be valid.
-    space, found = OperatorSpace.from_sweeps("conv_transpose", sweeps), []
-    violation = f"{name.title().replace('_', '')}RankMismatch"
+@pytest.mark.parametrize("name", ["window", "stride", "dilation", "padding", "output_padding", "output_size", "pads"])
+def test_an_argument_of_another_rank_has_different_entries(name, sweeps):
+    # An adapter writes equal entries as one number, and leaves out a default: the call would be valid.
+    violation, found = f"{name.title().replace('_', '')}RankMismatch", []
+    operator = next(one for one in OPERATORS if violation in violations_for(one))
+    space = OperatorSpace.from_sweeps(operator, sweeps)
     for number in range(60):
-        valid = replace(space.draw(Rng("defaults", number)), violation=None, following=None)
+        valid = replace(space.draw(Rng("entries", number)), violation=None, following=None)
         for amount in (0, 5):
             candidate = replace(valid, violation=Violation(violation, 0, amount))
             if candidate.is_valid():
-                entries = candidate.case.parameters[name]
-                assert any(entry not in (DEFAULT_ENTRIES[name][0], (0, 0)) for entry in entries)
-                found.append(entries)
+                found.append(candidate.case.parameters[name])
     assert found
+    assert all(len(set(entries)) > 1 for entries in found)
+    assert name != "pads" or {*map(len, found)} == {5}
