@@ -153,6 +153,12 @@ def _has_indices_in(dtype: str) -> Callable[[Candidate], bool]:
     return lambda candidate: _input_options(candidate, "indices").get("dtype") == dtype
 
 
+def _has_equal_indices(candidate: Candidate) -> bool:
+    """Check whether two values of one plane have the same index."""
+    planes = _written_numbers(candidate, "indices").reshape(math.prod(candidate.case.shape[:2]), -1)
+    return any(len(np.unique(plane)) < plane.size for plane in planes)
+
+
 def _largest(candidate: Candidate) -> float:
     """Return the largest finite magnitude in x, as far as it is known without generating x."""
     cells = np.abs(_written_numbers(candidate))
@@ -308,6 +314,12 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
             draw_inputs(indices={"values": "distinct", "dtype": dtype}),
         )
         for dtype in dict.fromkeys(INDEX_DTYPES)
+    ),
+    ConventionDomain(
+        # Generated indices are distinct.
+        _conventions("{}/duplicate-indices", lambda operator: "indices" in operator.inputs),
+        _has_equal_indices,
+        None,
     ),
     ConventionDomain(
         # The conversion of an array does not depend on the operator.

@@ -58,8 +58,8 @@ def _on_axis(name: str, number: Callable[[Case, int, int], Any]) -> RawChange:
     return change
 
 
-PADS_OF_ANOTHER_RANK = 5
-"""Number of pads of a call with too many. Fewer pads can belong to the batch and the channels."""
+FURTHER_PADS = 3
+"""Number of pads that a call has too many. Two can belong to the batch and the channels."""
 
 
 def _another_rank(name: str) -> RawChange:
@@ -71,7 +71,7 @@ def _another_rank(name: str) -> RawChange:
     def change(case: Case, _axis: int, amount: int) -> Mapping[str, Any]:
         entries = [list(one) if isinstance(one, tuple) else one for one in case.parameters[name]]
         if name == "pads":
-            changed = [*entries, *entries[-1:] * (PADS_OF_ANOTHER_RANK - len(entries))]
+            changed = [*entries, *entries[-1:] * FURTHER_PADS]
         else:
             changed = entries[:-1] if amount and len(entries[:-1]) > 1 else [*entries, entries[-1]]
         if all(entry == changed[0] for entry in changed):
