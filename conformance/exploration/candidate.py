@@ -163,7 +163,7 @@ class Candidate:
         return {name: {**raw[name], "shape": list(shape)} for name, shape in derived.items()}
 
     def is_valid(self) -> bool:
-        """Check whether the levels describe a case."""
+        """Check whether the levels describe a case. The output of an invalid call cannot be the input of another."""
         return self._is_valid
 
     @property
@@ -181,8 +181,10 @@ class Candidate:
         try:
             if not (self.has_possible_arrays and self.is_possible() and self.valid.case):
                 return False
+            if self.following and self.violation:
+                return False
             if self.following:
-                plan_steps(self.valid.case)
+                plan_steps(self.case)
             return not self.violation or violations_of(self.case) == [self.violation.name]
         except (CaseError, ValueError, LookupError, TypeError, OverflowError, StopIteration):
             return False

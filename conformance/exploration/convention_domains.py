@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from conformance.cases.case import ArrayUse
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
 from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, Operator
 from conformance.catalogue.factors import PADDING_REACH
@@ -31,6 +32,7 @@ from conformance.exploration.draws.conventions import (
     draw_pads_beyond_extent,
     draw_power,
 )
+from conformance.exploration.draws.numbers import INDEX_DTYPES
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,13 @@ class ConventionDomain:
 
     conventions: id of the convention, by operator.
     contains: whether a candidate of one of these operators is in the domain.
-    draw_inside: changes a draft so that it is often in the domain.
+    draw_inside: changes a draft so that it is often in the domain; None if every draw can be in the domain.
     marks: special values that put a candidate in the domain.
     """
 
     conventions: Mapping[str, str]
     contains: Callable[[Candidate], bool]
-    draw_inside: DraftChange
+    draw_inside: DraftChange | None
     marks: tuple[str, ...] = ()
 
 
@@ -144,6 +146,17 @@ def _has_no_target(candidate: Candidate) -> bool:
     return _input_options(candidate, "indices").get("low", 0) < 0 or bool(
         (_written_numbers(candidate, "indices") < 0).any()
     )
+
+
+def _has_indices_in(dtype: str) -> Callable[[Candidate], bool]:
+    """Return a check whether the indices have this dtype."""
+    return lambda candidate: _input_options(candidate, "indices").get("dtype") == dtype
+
+
+def _has_equal_indices(candidate: Candidate) -> bool:
+    """Check whether two values of one plane have the same index."""
+    planes = _written_numbers(candidate, "indices").reshape(math.prod(candidate.case.shape[:2]), -1)
+    return any(len(np.unique(plane)) < plane.size for plane in planes)
 
 
 def _largest(candidate: Candidate) -> float:
@@ -293,6 +306,29 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         },
         lambda candidate: bool(candidate.levels["dtype"] == "int32"),
         draw_integer_dtype("int32"),
+    ),
+    *(
+        ConventionDomain(
+            _conventions(f"max_unpool/indices-in-{dtype}", lambda operator: "indices" in operator.inputs),
+            _has_indices_in(dtype),
+            draw_inputs(indices={"values": "distinct", "dtype": dtype}),
+        )
+        for dtype in dict.fromkeys(INDEX_DTYPES)
+    ),
+    ConventionDomain(
+        # Generated indices are distinct.
+        _conventions("{}/duplicate-indices", lambda operator: "indices" in operator.inputs),
+        _has_equal_indices,
+        None,
+    ),
+    ConventionDomain(
+        # The conversion of an array does not depend on the operator.
+        {
+            **_conventions("conv/other-byte-order", lambda operator: operator.has_weights),
+            **_conventions("max_pool/other-byte-order", lambda operator: not operator.has_weights),
+        },
+        lambda candidate: candidate.array_use == ArrayUse.BYTE_SWAPPED,
+        None,
     ),
 )
 """All convention domains. An operator without a convention case uses the convention of the operator it builds on."""

@@ -146,8 +146,8 @@ class Evaluator(Protocol):
 class LocalEvaluator:
     """An evaluator with worker processes of one backend. It is a context manager that starts and ends the processes.
 
-    surfaces: names of the surfaces to explore. Without names it explores all surfaces that are not slow, or all if
-    every surface is slow.
+    surfaces: names of the surfaces to explore. Without names it explores the surfaces that run level standard, or all
+    if there are none. Others, which are slow or run the smoke level only, declare answers for few cases.
     jobs: number of parallel workers. Results do not depend on it.
     """
 
@@ -162,8 +162,8 @@ class LocalEvaluator:
         jobs: int = 1,
         log: Callable[[str], None] = lambda _line: None,
     ) -> None:
-        fast = [surface for surface in backend.surfaces if not surface.slow_tag] or backend.surfaces
-        selected = [surface for surface in backend.surfaces if surface.name in surfaces] if surfaces else fast
+        complete = [surface for surface in backend.surfaces if surface.is_run(Level.STANDARD, ())] or backend.surfaces
+        selected = [surface for surface in backend.surfaces if surface.name in surfaces] if surfaces else complete
         # Without its slow tag a run does not skip a surface that was selected here.
         self.backend = replace(backend, surfaces=tuple(replace(surface, slow_tag="") for surface in selected))
         self.python = python

@@ -64,8 +64,8 @@ def _mix(smallest: Candidate, drawn: Candidate, space: OperatorSpace, rng: Rng) 
     if "bias" not in drawn.levels:
         del levels["bias"]
     others = {name: getattr(smallest if keeps() else drawn, name) for name in ("violation", "following", "array_use")}
-    # The output of an invalid call has no extents that an operator could read.
-    others["following"] = None if others["violation"] else others["following"]
+    if others["violation"]:
+        others["following"] = None
     mixed = replace(drawn, levels=levels, inputs=source.inputs, written_numbers={}, **others)
     per_axis = [*NUMBER_PER_AXIS_FACTORS, *PAIR_FACTORS]
     fitted = {name: mixed.per_axis(name) for name in per_axis if isinstance(levels.get(name), tuple)}

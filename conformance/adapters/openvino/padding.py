@@ -22,13 +22,15 @@ def pad_lists(step: Step, *, outer: int = 0) -> tuple[str, str]:
 def pad_value_text(step: Step, value: float) -> str | None:
     """Return the source text of a value in the step's dtype; None for 0, the default.
 
-    A float16 constant rejects infinities as out of range, so it is converted from float32. So is bfloat16.
+    In float16 `ops.pad` rejects infinities and NaN as out of range, but not a constant of them. bfloat16 is converted.
     """
     # The value is a constant of the graph, in the dtype of x.
     if value == 0:
         return None
-    if step.dtype in SHORT_DTYPE_NAMES and (step.dtype == "bfloat16" or math.isinf(value)):
-        return f"ops.convert(np.float32({number(value)}), ov.Type.{SHORT_DTYPE_NAMES[step.dtype]})"
+    if step.dtype == "bfloat16":
+        return f"ops.convert(np.float32({number(value)}), ov.Type.bf16)"
+    if step.dtype == "float16" and not math.isfinite(value):
+        return f"ops.constant(np.float16({number(value)}))"
     return f"np.{step.dtype if step.dtype != 'bool' else 'bool_'}({number(value)})"
 
 

@@ -48,7 +48,7 @@ FINDINGS_EXIT_STATUS = 1
     "surfaces",
     multiple=True,
     metavar="S",
-    help="Only this surface. Slow surfaces are explored only if they are named. Repeatable.",
+    help="Only this surface. Without it, surfaces that are slow or run only level smoke are left out. Repeatable.",
 )
 @OPERATOR_OPTION
 @click.option("--cases", type=click.IntRange(1), metavar="N", help=f"Number of cases. [default: {DEFAULT_CASES:,}]")

@@ -58,12 +58,26 @@ def _on_axis(name: str, number: Callable[[Case, int, int], Any]) -> RawChange:
     return change
 
 
+FURTHER_PADS = 3
+"""Number of pads that a call has too many. Two can belong to the batch and the channels."""
+
+
 def _another_rank(name: str) -> RawChange:
-    """Return a change of a parameter to one more or one less entry than there are axes."""
+    """Return a change of a parameter to another number of entries than there are axes, at least two.
+
+    The entries differ. An adapter writes equal entries as one number, or leaves out a default.
+    """
 
     def change(case: Case, _axis: int, amount: int) -> Mapping[str, Any]:
         entries = [list(one) if isinstance(one, tuple) else one for one in case.parameters[name]]
-        return {name: entries[:-1] if amount and len(entries) > 1 else [*entries, entries[-1]]}
+        if name == "pads":
+            changed = [*entries, *entries[-1:] * FURTHER_PADS]
+        else:
+            changed = entries[:-1] if amount and len(entries[:-1]) > 1 else [*entries, entries[-1]]
+        if all(entry == changed[0] for entry in changed):
+            first = changed[0]
+            changed[0] = [first[0] + 1, *first[1:]] if isinstance(first, list) else first + 1
+        return {name: changed}
 
     return change
 

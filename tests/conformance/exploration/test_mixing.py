@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.cases.compositions import plan_steps
 from conformance.exploration.candidate import Candidate, FollowingPool
-from conformance.exploration.draws.invalid_calls import Violation
+from conformance.exploration.draws.invalid_calls import violations_for
 from conformance.exploration.mixing import MIXED_CANDIDATES, mixed_candidates
 from conformance.exploration.space import OperatorSpace, is_affordable
 
@@ -47,10 +48,14 @@ def test_numbers_of_the_shrunk_case_are_in_some_candidates_in_another_order(spac
     assert len({one.case.shape for one in with_number}) > 5
 
 
-def test_invalid_calls_have_no_following_operator(space):
-    smallest = Candidate("max_pool", {**LEVELS, "dtype": "float32"}, INPUTS, violation=Violation("StrideIsZero"))
-    mixed = [*mixed_candidates(smallest, space)]
-    mixed += mixed_candidates(replace(smallest, violation=None, following=FollowingPool("max_pool", 2)), space)
-    assert any(one.violation for one in mixed)
-    assert any(one.following for one in mixed)
-    assert not [one.name for one in mixed if one.violation and one.following]
+def test_no_operator_reads_the_output_of_an_invalid_call(space):
+    smallest = Candidate("max_pool", LEVELS, INPUTS, following=FollowingPool("avg_pool", 2))
+    mixed = list(mixed_candidates(smallest, space))
+    assert {bool(one.violation) for one in mixed if not one.following} == {True, False}
+    for one in mixed:
+        if one.following:
+            assert len(plan_steps(one.case)) == 2
+    violation = next(one.violation for one in mixed if one.violation)
+    assert violation.name in violations_for("max_pool")
+    assert not replace(smallest, violation=violation).is_valid()
+    assert replace(smallest, violation=violation, following=None).is_valid()

@@ -31,8 +31,7 @@ def test_an_invalid_call_has_its_violation_alone_and_the_reference_rejects_it(na
     space = OperatorSpace.from_sweeps(operator, sweeps)
     for amount in (0, 5):
         drawn = (space.draw(Rng("invalid", number)) for number in range(400))
-        without = (replace(one, violation=None, following=None) for one in drawn)
-        valid = (one for one in without if not violations_of(one.case))  # draws for a convention may have one
+        valid = (replace(one, violation=None, following=None) for one in drawn if not violations_of(one.valid.case))
         candidate = next(bad for one in valid if (bad := replace(one, violation=Violation(name, 0, amount))).is_valid())
         assert violations_of(candidate.case) == [name]
         assert violations_of(candidate.valid.case) == []
@@ -69,3 +68,20 @@ def test_violations_of_ranks_and_dtypes_are_drawn(operator, sweeps):
     valid = [replace(space.draw(Rng("ranks", number)), violation=None, following=None) for number in range(60)]
     found = {name for name in expected for one in valid if replace(one, violation=Violation(name)).is_valid()}
     assert found == expected
+
+
+@pytest.mark.parametrize("name", ["window", "stride", "dilation", "padding", "output_padding", "output_size", "pads"])
+def test_an_argument_of_another_rank_has_different_entries(name, sweeps):
+    # An adapter writes equal entries as one number, and leaves out a default: the call would be valid.
+    violation, found = f"{name.title().replace('_', '')}RankMismatch", []
+    operator = next(one for one in OPERATORS if violation in violations_for(one))
+    space = OperatorSpace.from_sweeps(operator, sweeps)
+    for number in range(60):
+        valid = replace(space.draw(Rng("entries", number)), violation=None, following=None)
+        for amount in (0, 5):
+            candidate = replace(valid, violation=Violation(violation, 0, amount))
+            if candidate.is_valid():
+                found.append((candidate.rank, candidate.case.parameters[name]))
+    assert found
+    assert all(len(set(entries)) > 1 for _, entries in found)
+    assert name != "pads" or all(len(entries) == rank + 3 for rank, entries in found)
