@@ -228,7 +228,11 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         for mode in PADDING_REACH
     ),
     ConventionDomain(
-        _conventions("{}/tie", lambda operator: "ties" in operator.defaults or _returns_indices(operator)),
+        {
+            **_conventions("{}/tie", lambda operator: "ties" in operator.defaults or _returns_indices(operator)),
+            # The gradient goes to the cell of the index.
+            "max_pool_with_indices_grad": "max_pool_with_indices/tie",
+        },
         _may_have_ties,
         draw_inputs(x=SIGNED_INTEGER_INPUT),
     ),

@@ -153,7 +153,7 @@ def max_unpool(step: Step) -> Code:
     if planes == 1:
         return call("MaxUnpool", "x", "indices", **attributes)
     shape = (*step.shape[:2], *(1,) * step.rank)
-    first = f"first = np.arange({planes}).reshape{shape} * {math.prod(sizes)}"
+    first = f"first = np.arange({planes}, dtype=indices.dtype).reshape{shape} * {math.prod(sizes)}"
     return (first, f"x = {call('MaxUnpool', 'x', 'Add(indices, first)', **attributes)}")
 
 

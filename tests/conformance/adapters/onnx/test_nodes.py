@@ -37,7 +37,7 @@ def test_unpooling_converts_indices_to_indices_in_the_whole_tensor(made, surface
         "x: {values: arange, shape: [1, 3, 2]}, indices: {values: [[[0, 1], [2, 3], [0, 3]]]}, output_size: [4]",
     )
     program = translate(case, surface)
-    assert "first = np.arange(3).reshape(1, 3, 1) * 4" in program.text
+    assert "first = np.arange(3, dtype=indices.dtype).reshape(1, 3, 1) * 4" in program.text
     assert nodes(program)[0] == '"Add", ["indices", "first"], ["add"]'
 
 
