@@ -170,10 +170,13 @@ class Candidate:
     def has_possible_arrays(self) -> bool:
         """Whether the program can pass its arrays in this way.
 
-        Only one item can be repeated without a comparison of items. The words of bfloat16 have no other byte order.
+        Only one item can be repeated without a comparison of items. The words of bfloat16 have no other byte order. A
+        gradient is taken with respect to an array of the framework.
         """
         if self.array_use == ArrayUse.EXPANDED:
             return bool(self.levels.get("batch", 1) == 1)
+        if self.array_use == ArrayUse.NUMPY:
+            return not OPERATORS[self.operator].is_gradient
         return self.array_use != ArrayUse.BYTE_SWAPPED or self.levels["dtype"] != "bfloat16"
 
     @cached_property

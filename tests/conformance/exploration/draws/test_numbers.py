@@ -114,6 +114,13 @@ def test_bfloat16_has_no_other_byte_order(sweeps):
     assert not one.with_levels(dtype="bfloat16").is_valid()
 
 
+def test_a_gradient_takes_no_numpy_arrays(sweeps):
+    for operator, possible in (("global_max_pool", True), ("global_max_pool_grad", False)):
+        space = OperatorSpace.from_sweeps(operator, sweeps)
+        valid = space.draw(Rng("numpy", 0)).valid.with_levels(values="integers", dtype="float32")
+        assert replace(valid, following=None, array_use="numpy").is_valid() == possible
+
+
 def test_a_pooling_follows_an_axis_that_is_cropped_at_one_end_and_padded_at_the_other(sweeps):
     space = OperatorSpace.from_sweeps("pad", sweeps)
     drawn = [space.draw(Rng("crop", number)) for number in range(300)]
