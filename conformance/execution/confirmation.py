@@ -66,14 +66,13 @@ class Confirmer:
         """
         worker = self._worker(job.program.mode)
         again = combine(worker.run_alone(job, self._times))
-        if worker.ran_in_fork and not (is_same_outcome(first, again) or is_right(again)):
+        if worker.ran_in_fork and not (_is_confirmed(first, again) or is_right(again)):
             # A framework may not support a fork. A new process is slower, but always works.
             of_fork, again = again, combine(self._run_in_new_process(job))
             if worker.has_forks and not is_same_outcome(of_fork, again):
                 worker.refuse_forks()
-        if is_same_outcome(first, again):
-            return first
-        return replace(again, after_others=outcome_text(first))
+        # The message is that of the program alone.
+        return again if _is_confirmed(first, again) else replace(again, after_others=outcome_text(first))
 
     @staticmethod
     def _is_right(judge: TaskJudge, task: Task, outcome: ProgramOutcome, expected: Expected | None) -> bool:
@@ -97,3 +96,9 @@ class Confirmer:
         """Kill all processes."""
         for worker in self._workers.values():
             worker.kill()
+
+
+def _is_confirmed(first: ProgramOutcome, again: ProgramOutcome) -> bool:
+    """Whether two outcomes are the same, and have exceptions of one type if they are rejections."""
+    types = {one.message.partition(":")[0] for one in (first, again) if one.kind == Outcome.REJECTED}
+    return is_same_outcome(first, again) and len(types) <= 1

@@ -29,6 +29,8 @@ from reports.results.vocabulary import DifferenceKind, Status
 
 WITHOUT_FEATURE_PREFIX = "without-"
 LEDGER_SCHEMA_FILE = "ledger.schema.json"
+MAX_CACHED_CASES = 1_000
+"""Maximum number of cases whose entries are cached."""
 ENTRY_KINDS: tuple[DifferenceKind | Status, ...] = (
     *DifferenceKind,
     Status.CRASHED,
@@ -178,6 +180,8 @@ class Ledger:
         if not self._entries_for_operator(case.operator):
             return None
         if case not in self._entries_by_case:  # cached: the same case is looked up once per surface
+            if len(self._entries_by_case) == MAX_CACHED_CASES:
+                self._entries_by_case.clear()
             features = CaseFeatures(case)
             self._entries_by_case[case] = tuple(
                 entry for entry in self._entries_for_operator(case.operator) if entry.matches_case(features)

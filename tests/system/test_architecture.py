@@ -24,6 +24,7 @@ ARROW = "←"
 READERS = {"conformance.exploration", "conformance.models", "conformance.cli", "conformance.pytest_plugin"}
 VIEWS = {"reports.analysis", "reports.views"}
 VOCABULARY = "reports.results.vocabulary"
+INDEPENDENT = [VOCABULARY, "reports.results.key_set"]
 
 
 def label(path):
@@ -153,11 +154,12 @@ def test_only_entry_points_import_views_of_results():
 def test_only_the_execution_and_entry_points_import_the_results_format():
     for module, path in MODULES.items():
         if module.startswith("conformance") and package_of(module, {*READERS, "conformance.execution"}) is None:
-            assert not {name for name in imports(path) if name.startswith("reports")} - {VOCABULARY}, module
+            assert not {name for name in imports(path) if name.startswith("reports")}.difference(INDEPENDENT), module
 
 
-def test_the_vocabulary_of_results_imports_nothing_of_the_project():
-    assert not {name for name in imports(MODULES[VOCABULARY]) if name.split(".")[0] in {"conformance", "reports"}}
+@pytest.mark.parametrize("module", INDEPENDENT)
+def test_modules_of_results_that_every_package_uses_import_nothing_of_the_project(module):
+    assert not {name for name in imports(MODULES[module]) if name.split(".")[0] in {"conformance", "reports"}}
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if "adapters" in path.parts], ids=label)

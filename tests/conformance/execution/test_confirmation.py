@@ -93,3 +93,10 @@ def test_result_is_confirmed_in_a_new_process_if_the_process_that_forks_is_lost(
         tmp_path, damage("x = x + 1"), setup=f"import os, builtins\n{hook}import time\nimport numpy as np\n"
     )
     assert {record["status"] for record in found.values()} == {"pass"}
+
+
+def test_message_of_a_rejection_is_that_of_the_program_alone(tmp_path):
+    further = damage("raise TypeError('damaged')")
+    found = results(tmp_path, lambda stride: (*further(stride), *(("raise ValueError('own')",) if stride > 2 else ())))
+    assert (found["c"]["status"], found["c"]["message"]) == ("fail", "ValueError: own")
+    assert "TypeError: damaged" in found["c"]["after_others"]

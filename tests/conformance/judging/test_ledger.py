@@ -330,3 +330,12 @@ def test_every_entry_has_a_case_that_one_of_its_surfaces_runs_at_level_standard(
         if not any(surface.is_run(case.level, case.tags, Level.STANDARD) for surface in own for case in cases):
             missing.append(entry.id)
     assert not missing
+
+
+def test_entries_of_few_cases_are_cached(tmp_path, monkeypatch):
+    monkeypatch.setattr(ledger, "MAX_CACHED_CASES", 3)
+    cases = load(tmp_path, *[f"id: {name}, {PADDED}" for name in ("a1", "b1", "a2", "b2", "a3", "b3", "a4")]).cases
+    book = loaded(tmp_path, ENTRY)
+    for _ in range(2):
+        assert [bool(book.find_entry(case, "s.nn", {})) for case in cases] == [True, False] * 3 + [True]
+        assert len(book._entries_by_case) <= 3
