@@ -19,6 +19,7 @@ def test_padding_is_valid_or_same():
     assert padding_option(ROW) == "schema.Padding.SAME"
     assert padding_option(ROW.with_parameters(padding=((0, 0),))) == "schema.Padding.VALID"
     assert isinstance(padding_option(ROW.with_parameters(padding=((2, 2),))), Unsupported)
+    assert isinstance(padding_option(ROW.with_parameters(padding=((0, 0), (0, 0)))), Unsupported)
 
 
 def test_a_rejected_call_of_one_axis_is_a_plane_too():
