@@ -53,7 +53,7 @@ class Graph:
         model.allocate_tensors()
         return model
 
-    def run(self, output):
+    def invoke(self, output):
         """Infer the shapes of all tensors, without which XNNPACK is not used, then run the model."""
         self.graph.outputs.append(output)
         inferred = self.interpreter().get_tensor_details()
@@ -70,4 +70,4 @@ class Graph:
 def graph_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     """Return lines that build and run a graph. Weights stay NumPy arrays, from which constants are made."""
     inputs = [f"{name} = graph.input({name})" for name in names if name not in WEIGHT_INPUTS]
-    return ("graph = Graph()", *inputs, *lines, "x = graph.run(x)")
+    return ("graph = Graph()", *inputs, *lines, "x = graph.invoke(x)")

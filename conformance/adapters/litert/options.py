@@ -50,6 +50,9 @@ def padding_option(step: Step) -> str | Unsupported:
     """Return the padding as a constant of the schema. It has no padding by numbers."""
     if is_framework_same(step):
         return "schema.Padding.SAME"
+    # A case to reject can have pads for another number of axes, which the schema cannot store.
+    if len(step.padding) != step.rank:
+        return NO_PADDING
     if not step.padded:
         return "schema.Padding.VALID"
     return "schema.Padding.SAME" if padding_word(step) is PaddingWord.SAME_UPPER else NO_PADDING

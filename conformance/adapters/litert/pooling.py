@@ -84,7 +84,10 @@ def volume_max_pool(step: Step) -> Code:
 
 
 def _volume_avg_pool(step: Step) -> Code:
-    return _by_planes(avg_pool, step) if step.rank == VOLUME_RANK else avg_pool(step)
+    if step.rank != VOLUME_RANK:
+        return avg_pool(step)
+    # An average of averages of integers or of 16-bit numbers would be rounded twice.
+    return _by_planes(avg_pool, step) if step.dtype == "float32" else NOT_A_PLANE
 
 
 def _by_planes(pool: Lowering, step: Step) -> Code:

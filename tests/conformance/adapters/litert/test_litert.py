@@ -15,7 +15,7 @@ def test_program_builds_and_runs_a_graph_with_channels_last():
         "    x = graph.input(x)",
         '    x = graph.node("MAX_POOL_2D", [x], schema.Pool2DOptionsT(padding=schema.Padding.VALID, strideH=2, '
         "strideW=1, filterHeight=2, filterWidth=3))",
-        "    x = graph.run(x)",
+        "    x = graph.invoke(x)",
         "    return np.moveaxis(x, -1, 1)",
     ]
 

@@ -1,5 +1,6 @@
 """The module `pooling` of LiteRT."""
 
+from conformance.adapters.api import Unsupported
 from tests.conformance.adapters.litert.programs import PLANE, ROW, VOLUME, lines, program
 
 
@@ -64,6 +65,11 @@ def test_dilated_average_is_a_convolution():
 def test_adaptive_pooling_with_equal_bins_is_pooling():
     (line,) = lines("adaptive_max_pool", x={**PLANE, "shape": [1, 2, 4, 6]}, output_size=[2, 2])
     assert "strideH=2, strideW=3, filterHeight=2, filterWidth=3" in line
+
+
+def test_averages_of_averages_are_float32():
+    assert program("avg_pool", x=VOLUME, window=2, stride=2).how == "composed"
+    assert isinstance(program("avg_pool", x={**VOLUME, "dtype": "int8"}, window=2, stride=2), Unsupported)
 
 
 def test_integers_are_averaged_without_a_factor_only():
