@@ -39,8 +39,8 @@ in the format and in the first format of the network: "4 for 8" means that 4 lay
 """
 DIFFERENCES = """\
 
-All layers that differ are padding. The converter merges explicit padding with the convolution after it, if SAME padding
-gives the same result.
+All differences are of one kind: the converter merges explicit padding with the convolution after it, where SAME padding
+gives the same result. The weights of the Flax network are arguments of its function, and neither format has them.
 
 ## Audits
 

@@ -97,6 +97,9 @@ def find_reader(model: str, reader: str | None) -> tuple[ModelReader | None, str
         name, _, python = reader.partition("=")
         if name not in known:
             raise ConformanceError(f"--reader {name}: unknown{suggestion(name, known) or ','} {_readers_text(known)}")
+        if is_reference(model) and not known[name].reads_references:
+            able = ", ".join(one for one, other in known.items() if other.reads_references)
+            raise ConformanceError(f"--reader {name}: reads no models of Python functions; readers that do are {able}")
         return known[name], python or sys.executable
     if is_reference(model):
         return None, sys.executable

@@ -171,6 +171,9 @@ def read_object(found, model):
     inputs = symbolic_inputs(found, model)
     recorder = Recorder(found)
     try:
+        if not found.built:
+            # The first call of a model without a method `build` calls its layers once more, to create their weights.
+            engine.compute_output_spec(recorder.first_call, inputs)
         with recorder.recording():
             engine.compute_output_spec(recorder.first_call, inputs)
     except (MemoryError, RecursionError):

@@ -180,5 +180,13 @@ def test_a_misspelled_reader_gets_a_suggestion():
         find_reader("m.onnx", "onx")
 
 
+def test_a_reader_of_files_does_not_read_functions():
+    with pytest.raises(
+        ConformanceError, match="--reader onnx: reads no models of Python functions; readers that do are"
+    ):
+        find_reader("package.module:function", "onnx")
+    assert find_reader("package.module:function", None)[0] is None
+
+
 def test_a_reader_may_have_its_own_interpreter():
     assert find_reader("m.onnx", "onnx=/a/python")[1] == "/a/python"

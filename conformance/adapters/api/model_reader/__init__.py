@@ -24,7 +24,7 @@ class ModelReader:
     surface: the surface whose answers to conventions hold for the model.
     suffixes: endings of the files that it reads, such as ".onnx".
     packages: the packages that the script needs.
-    folder_file: a file that each folder has which the reader reads; "" if it reads no folders.
+    folder_file: the file that makes a folder a model of this format; "" if the reader reads no folders.
     reads_references: whether it reads models that a Python function returns, named `package.module:function`.
     returns: classes of these models, as the name of the top-level package and that of the class: "package.Class". If
         the user names no reader, the class of the model decides which one reads it.
