@@ -185,8 +185,8 @@ def translate_command(
             raise ConformanceError(f"{option}: only for a model, a file that ends with .py or a module, with --from")
     if dialect is not None and MODULE_PATH.fullmatch(what):
         raise ConformanceError(
-            f"{what}: neither a call of a layer, which has parentheses, nor a module in this folder or in the environment "
-            f"of {sys.executable}"
+            f"{what}: neither a call of a layer, which has parentheses, nor a module in this folder or in the "
+            f"environment of {sys.executable}"
         )
     request = _translation_request(what, dialect, paths, given)
     surfaces = find_surfaces(globs)

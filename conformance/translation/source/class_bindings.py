@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance.translation.source.constants import dotted_name, source_of
 
@@ -65,6 +66,10 @@ def find_bindings(
     values: dict[str, list[ast.expr]] = {name: [one] for name, one in (parameters or {}).items() if one is not None}
     for name, value in _assignments(statements):
         values.setdefault(name, []).append(value)
+    # A loop, an unpacking or a `with` statement gives a variable a value that is not known.
+    stores = Counter(_stored_names(statements))
+    plain = Counter(name for name, _ in _assignments(statements))
+    values = {name: found for name, found in values.items() if stores[name] == plain[name]}
     found: dict[str, ClassBinding] = {}
     for _ in range(ROUNDS):
         for name, expressions in values.items():
@@ -93,13 +98,27 @@ def _assignments(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr
         yield from _assignments(inner)
 
 
+def _stored_names(statements: Sequence[ast.AST]) -> Iterator[str]:
+    """Yield the names that statements give a value, without those in functions and classes inside."""
+    for node in statements:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            continue
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            yield dotted_name(node) or ""
+        yield from _stored_names([*ast.iter_child_nodes(node)])
+
+
 @dataclass(frozen=True)
 class _Context:
-    """What is known about names: those that are classes, and all values that are assigned to each."""
+    """What is known about names: those that are classes, and all values that are assigned to each.
+
+    seen: names of lists whose items are read, which may contain themselves.
+    """
 
     known: Mapping[str, ClassBinding]
     values: Mapping[str, Sequence[ast.expr]]
     resolve: Resolver
+    seen: frozenset[str] = frozenset()
 
 
 def _bindings_of(value: ast.expr, context: _Context, target: str) -> Iterator[ClassBinding | None]:
@@ -109,8 +128,10 @@ def _bindings_of(value: ast.expr, context: _Context, target: str) -> Iterator[Cl
     alternatives = [*_alternatives(value, context)]
     name = dotted_name(value)
     if alternatives:
+        read = {dotted_name(value.value) or ""} if isinstance(value, ast.Subscript) else set()
+        inner = replace(context, seen=context.seen | read)
         for one in alternatives:
-            yield from _bindings_of(one, context, target)
+            yield from _bindings_of(one, inner, target)
     elif name is not None:
         if name != target:
             called = context.resolve(value)
@@ -140,8 +161,8 @@ def _items_of(value: ast.expr, context: _Context) -> Iterator[ast.expr]:
     """Yield the items that `blocks[0]` stands for, where `blocks` is assigned lists."""
     if not isinstance(value, ast.Subscript) or not isinstance(value.slice, ast.Constant):
         return
-    index = value.slice.value
-    for one in context.values.get(dotted_name(value.value) or "", ()):
+    index, name = value.slice.value, dotted_name(value.value) or ""
+    for one in () if name in context.seen else context.values.get(name, ()):
         items = one.elts if isinstance(one, (ast.List, ast.Tuple)) else []
         if isinstance(index, int) and -len(items) <= index < len(items):
             yield items[index]

@@ -7,6 +7,7 @@ a container, or the name of its class. Names of modules are resolved through the
 from __future__ import annotations
 
 import ast
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -158,7 +159,11 @@ class _Reader:
             else:
                 _Body(self, module, {}, self.bindings).visit_statement(node)
         self.found = list(_with_calls(list(_with_different_names(self.found))))
-        return [one for layer in self.found for one in (layer, *self._with_given_arguments(layer))]
+        every = (one for layer in self.found for one in (layer, *self._with_given_arguments(layer)))
+        layers = list(itertools.islice(every, MAX_LAYERS + 1))
+        if len(layers) > MAX_LAYERS:
+            raise ConformanceError(f"more than {MAX_LAYERS} layers")
+        return layers
 
     def _with_given_arguments(self, layer: FoundLayer) -> Iterator[FoundLayer]:
         """Yield the layers in a class of this text to which a call passes arguments by `**kwargs`.

@@ -2,6 +2,8 @@
 
 import pytest
 
+from conformance import ConformanceError
+from conformance.translation.source import model_source
 from tests.conformance.translation.source.test_planted_ports import layers
 
 HEAD = """\
@@ -80,6 +82,8 @@ def test_the_arguments_of_partial_are_those_of_the_layer():
         ["norm = nn.BatchNorm2d if width else nn.GroupNorm", "self.a = norm(8)"],
         ["norm = nn.BatchNorm2d", "norm = width", "self.a = norm(8)"],
         ["norm = norm_layer", "self.a = norm(8)"],
+        ["norm = nn.BatchNorm2d", "for norm in blocks:", "    self.a = norm(8)"],
+        ["norm = nn.BatchNorm2d", "norm, other = blocks", "self.a = norm(8)"],
     ],
 )
 def test_a_variable_that_may_be_several_classes_is_no_layer(lines):
@@ -101,3 +105,13 @@ def test_a_class_of_the_source_is_translated_for_each_call_that_passes_arguments
 
 def test_an_index_outside_of_a_list_is_no_class():
     assert "Net.a" not in found("blocks = [Local]", "block = blocks[3]", "self.a = block(3, 64)")
+
+
+def test_a_list_that_contains_its_own_items_is_no_class():
+    assert "Net.a" not in found("blocks = [blocks[0], width]", "block = blocks[0]", "self.a = block(3)")
+
+
+def test_the_number_of_layers_of_calls_is_limited(monkeypatch):
+    monkeypatch.setattr(model_source, "MAX_LAYERS", 5)
+    with pytest.raises(ConformanceError, match="more than 5 layers"):
+        found(*(f"self.a{number} = Local(8, 8, kernel_size=1)" for number in range(3)))
