@@ -134,7 +134,8 @@ def benchmark(planted):
 
 def test_page_has_a_row_for_each_bug_and_accepts_more_columns(planted, benchmark):
     measured = json.loads(benchmark.MEASUREMENTS.read_text("utf-8"))
-    assert measured["found"].keys() == planted.BUGS.keys()
+    earlier = {name for name, bug in planted.BUGS.items() if bug.planted_set < 5}
+    assert earlier <= measured["found"].keys() <= planted.BUGS.keys()
     page = benchmark.page(measured["cases"], measured["found"], {"guided": {"ties-last": "7 of 20,000"}})
     assert "| smoke | standard | guided |" in page
     rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}

@@ -37,9 +37,10 @@ def diagnose(
     """
     surface, symptom = suspect.surface, suspect.symptom
     shrunk = shrink_suspect(evaluator, suspect, space, known)
-    how = next((one.how for one in shrunk.surface_results if one.surface == surface), "")
-    for number in range(1, ROUNDS + 1) if shrunk.mixed_results else ():
-        evidence = Evidence.of(shrunk, how, surface, symptom)
+    shown = next((one for one in shrunk.surface_results if one.surface == surface and one.is_new), None)
+    # A difference that was not confirmed is no finding.
+    for number in range(1, ROUNDS + 1) if shown and shrunk.mixed_results else ():
+        evidence = Evidence.of(shrunk, shown.how if shown else "", surface, symptom)
         conditions = find_conditions(evidence, SurfaceRecord(), symptom, lambda _: False).conditions
         if conditions is None:
             break

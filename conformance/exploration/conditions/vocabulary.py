@@ -7,10 +7,11 @@ one window, the first or the last axis, a size up to a limit, or a default that 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
+from typing import Any
 
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES
@@ -115,7 +116,7 @@ def case_axes(case: Case) -> list[Axis]:
     extents, output = case.shape[2:], geometry.output_shape(case)[2:]
     pairs = geometry.number_pairs(case)
     windows = None if pairs or geometry.is_transposed(case) else geometry.case_windows(case)
-    columns = {
+    columns: dict[str, Sequence[Any]] = {
         "output": output,
         "before": [pair[0] for pair in (windows.pads if windows else pairs)],
         "after": [pair[1] for pair in (windows.pads if windows else pairs)],

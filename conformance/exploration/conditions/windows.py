@@ -113,7 +113,7 @@ def _window_features(case: Case, x: Array) -> Iterator[str]:
         return
     with np.errstate(invalid="ignore"):
         shape = windows.cells.shape[:3]
-        every = {name: np.broadcast_to(holds(windows), shape) for name, holds in WINDOW_PROPERTIES.items()}
+        every = {name: np.broadcast_to(is_true(windows), shape) for name, is_true in WINDOW_PROPERTIES.items()}
     true = {name: mask for name, mask in every.items() if mask.any()}
     for name, mask in true.items():
         yield f"a window with {name}"

@@ -8,6 +8,7 @@ import pytest
 from conformance.adapters import registry
 from conformance.cases.features.case_features import case_features
 from conformance.exploration import diagnosis, findings as findings_module
+from conformance.exploration.conditions import testing
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult, make_requests
 from conformance.exploration.findings import ExplorationFinding
 from conformance.exploration.oracles import ReferenceOracle, RelationOracle
@@ -133,12 +134,13 @@ def test_candidates_that_satisfy_another_relation_do_not_count_as_agreeing(sweep
         return [CandidateResult(one, (batch_result(one),)) for one in candidates]
 
     monkeypatch.setattr(diagnosis, "evaluate", fake_evaluate)
+    monkeypatch.setattr(testing, "evaluate", fake_evaluate)
     space = OperatorSpace.from_sweeps("max_pool", sweeps)
     drawn = [space.draw(Rng("two laws", number)) for number in range(60)]
     channels_result = SurfaceResult("s", "pass", oracle=CHANNELS)
     results = [CandidateResult(one, (channels_result, batch_result(one))) for one in drawn]
     (finding,) = findings_module.FindingCollector(InlineEvaluator(), {"max_pool": space}).add(results, 0)
-    assert (str(finding.symptom), finding.conditions) == ("law: batch", ("batch of 2 or more",))
+    assert (str(finding.symptom), finding.conditions) == ("law: batch", ("several images",))
 
 
 def test_a_crash_in_a_related_call_is_a_finding_of_the_relation(sweeps, monkeypatch):
