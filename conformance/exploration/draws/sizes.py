@@ -187,13 +187,14 @@ def _draw_window(extent: int, rng: Rng) -> int:
 
 def _draw_stride(window: int, rng: Rng) -> int:
     larger = window + rng.randint(1, 3)
-    return rng.usual_or_unusual(
-        (1,), (2, 3, window, window + 1, larger, rng.choice((*range(1, 7), rng.choice(LARGE_STEPS))))
-    )
+    unusual = (2, 3, window, window + 1, larger, rng.choice((*range(1, 7), rng.choice(LARGE_STEPS))))
+    stride: int = rng.usual_or_unusual((1,), unusual)
+    return stride
 
 
 def _draw_dilation(rng: Rng) -> int:
-    return rng.usual_or_unusual((1,), (2, 3, rng.choice((*range(2, 7), rng.choice(LARGE_STEPS)))))
+    dilation: int = rng.usual_or_unusual((1,), (2, 3, rng.choice((*range(2, 7), rng.choice(LARGE_STEPS)))))
+    return dilation
 
 
 def _draw_padding(window: tuple[int, ...], rng: Rng) -> FactorLevel:
