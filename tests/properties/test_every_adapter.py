@@ -166,9 +166,12 @@ def test_translation_is_deterministic(catalogue, backend, surface):
     assert translate(case, surface) == translate(case, surface), backend.name
 
 
+BOOK_OPERATORS_WITHOUT_A_PROGRAM = {("litert", "softmax_pool")}
+
+
 def test_every_book_case_has_a_program_on_every_backend(catalogue):
     for name in registry.backend_names():
         for case in catalogue.cases:
-            if "/book-" in case.id:
+            if "/book-" in case.id and (name, case.operator) not in BOOK_OPERATORS_WITHOUT_A_PROGRAM:
                 translations = [translate(case, surface) for surface in registry.get_backend(name).surfaces]
                 assert any(isinstance(program, Program) for program in translations), f"{name}: {case.id}"

@@ -127,7 +127,7 @@ SYSTEM_STATE: Sequence[StateItem] = (
         lambda name: locale.setlocale(locale.LC_ALL, name),
     ),
 )
-"""State that takes longer to read, most of it with a system call. It is not checked after each program."""
+"""State that takes longer to read, most of it with a system call."""
 if hasattr(os, "sched_getaffinity"):  # Linux
     SYSTEM_STATE = (
         *SYSTEM_STATE,
@@ -138,11 +138,9 @@ if SET_NUMERIC_OPS:  # NumPy 1
     SYSTEM_STATE = (*SYSTEM_STATE, StateItem("operators of arrays", SET_NUMERIC_OPS, set_operators))
 PROCESS_STATE = (*PROGRAM_STATE, *SYSTEM_STATE)
 TRUSTED_INTERVAL = 16
-"""Number of programs between two checks of SYSTEM_STATE in a worker of a backend of the suite."""
-UNTRUSTED_INTERVAL = 4
-"""Number of programs between two checks of SYSTEM_STATE in a worker of a backend of another package.
+"""Number of programs between two checks of SYSTEM_STATE in a worker of a backend of the suite.
 
-A result that is not as expected counts only if the program ran alone, so that a late check changes no verdict.
+In a worker of a backend of another package it is checked after each program.
 """
 
 
@@ -160,7 +158,7 @@ class ProcessState:
         self._collections = 0
         MODULE_FUNCTIONS.find_modules()
         self._trusted, self._program_count = trusted, 0
-        self._interval = TRUSTED_INTERVAL if trusted else UNTRUSTED_INTERVAL
+        self._interval = TRUSTED_INTERVAL if trusted else 1
         self._initial = [item.read() for item in PROCESS_STATE]
         self._initial_of_program = self._initial[: len(PROGRAM_STATE)]
 

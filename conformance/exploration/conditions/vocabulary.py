@@ -178,7 +178,9 @@ def _absent_features(case: Case) -> Iterator[str]:
 def _size_features(case: Case) -> Iterator[str]:
     for what, size in _sizes(case):
         yield from (f"at most {limit:,} {what}" for limit in LIMITS if size <= limit)
-        yield from (f"more than {limit:,} {what}" for limit in LIMITS if size > limit)
+        yield from (
+            f"more than {limit:,} {what}" if limit > 1 else f"several {what}" for limit in LIMITS if size > limit
+        )
         for factor in FACTORS:
             yield f"a number of {what} that is {'' if size % factor == 0 else 'not '}a multiple of {factor}"
 

@@ -138,9 +138,10 @@ def test_mutation_changes_at_most_two_factors(sweeps):
     first = space.draw(Rng("near"))
     for number in range(20):
         other = space.mutate(first, Rng("mutated", number))
-        changed = [name for name, level in first.levels.items() if other.levels[name] != level]
+        changed = {name for name, level in first.levels.items() if other.levels[name] != level}
         assert is_affordable(other)
-        assert len(changed) <= 2
+        # An operator that follows needs whole numbers in float32.
+        assert len(changed - {"dtype", "values"} if other.following else changed) <= 2
 
 
 def test_large_draws_exceed_the_limit_of_the_reference(sweeps):

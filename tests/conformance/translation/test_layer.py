@@ -86,6 +86,8 @@ def normalised(case):
         parameters.pop("count_include_pad", None)
     if parameters.get("mode", "constant") != "constant":
         parameters.pop("value", None)
+    if isinstance(parameters.get("value"), float) and math.isnan(parameters["value"]):
+        parameters["value"] = "nan"  # NaN does not equal itself
     return {"operator": case.operator, **rounded(case, parameters)}
 
 

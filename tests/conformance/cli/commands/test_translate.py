@@ -9,7 +9,7 @@ import pytest
 
 from conformance import cli
 from conformance.adapters.api import Program
-from conformance.cases.case import Value
+from conformance.cases.case import ArrayUse, Value
 from conformance.cases.operators import FORWARD_OPERATORS, OPERATORS
 from conformance.catalogue import describe, loading as catalogues
 from conformance.cli.parameter_types import PaddingType, ShapeType, SizesType
@@ -253,7 +253,8 @@ def test_every_case_of_the_catalogue_can_be_requested(catalogue):
     asked = 0
     for case in [*catalogue.select("smoke"), *catalogue.cases[::37]]:
         request = CaseRequest.from_case(case)
-        if request is None or 0 in case.shape:
+        # A request has no values. Those of a batch that is expanded must be equal.
+        if request is None or 0 in case.shape or case.parameters.get("arrays") == ArrayUse.EXPANDED:
             continue
         again = request.case()
         assert again.parameters == case.parameters, case.id
