@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from conformance.cases.geometry import MIN_CROWDED_CELLS
 from conformance.cases.operators import OPERATORS, Arithmetic, Geometry
 from conformance.cases.steps import Step
 from conformance.models.layer import ModelLayer
@@ -39,11 +40,14 @@ SMALL_PLANE = 7
 class CheckedLayer:
     """A layer as it is checked: with fewer channels, and `small` with the shortest axes too.
 
+    special: the layer for special values. It is `small`, unless the windows of a maximum have so many cells that a
+    framework may use another reduction. It then has as many.
     note: what was shortened because it is above a limit; "" if the layer has the extents of the model.
     """
 
     layer: ModelLayer
     small: ModelLayer
+    special: ModelLayer
     note: str = ""
 
     @property
@@ -59,11 +63,22 @@ def checked_layer(layer: ModelLayer) -> CheckedLayer:
     longest, work = max(layer.shape[2:]), 2 * _terms(layer)
     few = _with_channels(layer, CHANNEL_LIMITS[-1])
     if longest <= MAX_EXTENT and work <= MAX_OPERATIONS and _terms(few) <= MAX_SHORTENED_TERMS:
-        return CheckedLayer(_affordable(layer), small)
+        return CheckedLayer(_affordable(layer), small, _special(layer, layer, small))
     shortened = shortest(layer)
     reason = f"an axis of {longest:,} cells" if longest > MAX_EXTENT else f"{work / 1e9:,.1f} GFLOP"
     note = f"{reason}: checked on {size_text(shortened.shape[2:])} in place of {size_text(layer.shape[2:])}"
-    return CheckedLayer(_affordable(shortened), small, note)
+    return CheckedLayer(_affordable(shortened), small, _special(layer, shortened, small), note)
+
+
+def _special(layer: ModelLayer, shortened: ModelLayer, small: ModelLayer) -> ModelLayer:
+    """Return the layer with which special values are checked."""
+    selects = OPERATORS[layer.operator].arithmetic is Arithmetic.SELECTION
+    whole = layer if _terms(layer) // layer.shape[1] <= MAX_CELLS else shortened
+    if not selects or _terms(whole) < MIN_CROWDED_CELLS:
+        return small
+    channels = -(-MIN_CROWDED_CELLS // (_terms(whole) // whole.shape[1]))
+    # One more, because the number of channels stays even or odd.
+    return _with_channels(whole, channels + 1)
 
 
 def _affordable(layer: ModelLayer) -> ModelLayer:

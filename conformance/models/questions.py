@@ -60,7 +60,7 @@ def questions_of(checked: CheckedLayer) -> list[Question]:
 
 
 def _questions(checked: CheckedLayer) -> Iterator[Question]:
-    layer, small = checked.layer, checked.small
+    layer, small, special = checked.layer, checked.small, checked.special
     arithmetic, kind = OPERATORS[layer.operator].arithmetic, dtype_kind(layer.dtype)
     yield Question(Numbers.INTEGERS, make_candidate(layer, SIGNED_INTEGER_INPUT))
     if arithmetic is Arithmetic.SELECTION and NUMPY_DTYPES[layer.dtype].kind != "u":
@@ -70,8 +70,8 @@ def _questions(checked: CheckedLayer) -> Iterator[Question]:
     if arithmetic is not Arithmetic.SELECTION:
         yield Question(Numbers.MANTISSAS, make_candidate(small, SIGNED_INTEGER_INPUT, values="mantissas"))
     for numbers, mark in MARKS.items():
-        cell = {**SIGNED_INTEGER_INPUT, "at": _inner_cell(small)}
-        yield Question(numbers, make_candidate(small, cell, values=mark, batch=SPECIAL_BATCH))
+        cell = {**SIGNED_INTEGER_INPUT, "at": _inner_cell(special)}
+        yield Question(numbers, make_candidate(special, cell, values=mark, batch=SPECIAL_BATCH))
     if layer.dtype in SHORT_FLOATS and arithmetic is Arithmetic.AVERAGE:
         yield Question(Numbers.LARGE, make_candidate(small, LARGE_INTEGER_INPUT))
     if small.weights:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 import zipfile
@@ -226,7 +227,10 @@ def _difference_line(found: FirstDifference) -> str:
 
 def _details(found: FirstDifference) -> Iterator[str]:
     if found.layer is None or found.place is Place.BETWEEN:
-        yield "The operators between these layers differ. Compare their parameters and weights, such as epsilon."
+        if math.isinf(found.difference):
+            yield "The shapes or the positions of NaN differ. Compare the strides and sizes before this place."
+        else:
+            yield "The operators between these layers differ. Compare their parameters and weights, such as epsilon."
         yield from found.reasons
         return
     layer = found.layer

@@ -22,7 +22,7 @@ import numpy as np
 from conformance.cases.arrays import Array
 from conformance.judging.expected import Target
 from conformance.judging.verdict import OutcomeVerdict, ProgramOutcome, judge_outcome
-from conformance.models.comparison.layers import AlignedLayers, ModelLayer, align_layers, find_layers
+from conformance.models.comparison.layers import AlignedLayers, ModelLayer, align_layers, find_layers, find_readers
 from conformance.models.comparison.reasons import layer_reasons
 from conformance.models.comparison.recording import RecordedModel, RecordedRun
 from reports.results.vocabulary import Outcome, Verdict
@@ -51,8 +51,8 @@ class LayerComparison:
 
     verdict: on the result of the port's layer, by the exact result of the source's layer for the same input.
     input_difference: the largest difference of the inputs of the two layers, and input_limit its limit.
-    agrees_later: whether the results differ, and what the next layer reads agrees: a crop after the layer, or a layer
-    and the operators after it as one, such as a normalization in the weights of a convolution.
+    agrees_later: whether the results differ, and the input of the layer that reads them agrees: a crop after the layer,
+    or a layer and the operators after it as one, such as a normalization in the weights of a convolution.
     input_is_proved: whether the inputs agree by proof, so that the limit does not count.
     """
 
@@ -114,8 +114,10 @@ def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun) -> RunCompa
     aligned = align_layers(find_layers(source.calls), find_layers(port.calls))
     layers = _with_proved_inputs([_compare_layers(one, other) for one, other in aligned.pairs], source, port)
     proved = _results_are_proved(layers, source, port)
-    # What the next layer reads, or the results of the model, for each layer.
-    later = [layer.input_agrees for layer in layers[1:]] + [proved or not any(_result_differences(source, port))]
+    # The input of the layer that reads the result of each layer, or the results of the model.
+    readers = find_readers([layer.source for layer in layers])
+    results_agree = proved or not any(_result_differences(source, port))
+    later = [results_agree if reader is None else layers[reader].input_agrees for reader in readers]
     layers = [
         replace(layer, agrees_later=agrees and layer.verdict.verdict != Verdict.AGREE)
         for layer, agrees in zip(layers, later, strict=False)

@@ -125,6 +125,28 @@ def find_layers(calls: Sequence[RecordedCall]) -> list[ModelLayer]:
     return layers
 
 
+def find_readers(layers: Sequence[ModelLayer]) -> list[int | None]:
+    """Return for each layer the position of the first later layer that may read its result; None if there is none.
+
+    Two kinds of layers do not read it: those with the same input as a layer up to this one, which begin another branch,
+    and those whose input has the shape of a later result, and not of this one.
+    """
+    inputs = [hash((one.x.shape, one.x.tobytes())) for one in layers]
+    results = [one.call.result.shape for one in layers]
+
+    def may_read(reader: int, position: int) -> bool:
+        if inputs[reader] in inputs[: position + 1]:
+            return False
+        shape = layers[reader].x.shape
+        return shape == results[position] or shape not in results[position + 1 : reader]
+
+    count = len(layers)
+    return [
+        next((reader for reader in range(position + 1, count) if may_read(reader, position)), None)
+        for position in range(count)
+    ]
+
+
 @dataclass(frozen=True)
 class AlignedLayers:
     """Layers of two models that belong together, in order, and those without a counterpart."""

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from conformance.cases.geometry import has_crowded_windows
 from conformance.judging.expected import compute_expected
 from conformance.models.geometry import checked_layer
 from conformance.models.layer import ModelLayer
@@ -19,9 +22,27 @@ def pool(operator="max_pool", dtype="float32", **further):
 
 
 def test_integers_have_the_extents_of_the_model_and_other_numbers_shorter_ones():
-    found = questions(pool())
+    found = questions(pool("avg_pool"))
     assert found[Numbers.INTEGERS].candidate.case.shape == (1, 8, 30, 30)
     assert found[Numbers.NAN].candidate.case.shape[2] < 30
+
+
+@pytest.mark.parametrize(
+    ("shape", "crowded"),
+    [((1, 832, 14, 14), True), ((1, 21, 14, 14), True), ((1, 20, 14, 14), False), ((1, 1, 5000, 6), True)],
+)
+def test_special_values_of_a_maximum_are_among_as_many_cells_as_in_the_model(shape, crowded):
+    parameters = {**POOL, "window": (2, 2), "padding": ((0, 0), (0, 0))}
+    found = questions(ModelLayer("p", "max_pool", parameters, shape))
+    for numbers in (Numbers.NAN, Numbers.INFINITY, Numbers.MINUS_INFINITY):
+        case = found[numbers].candidate.case
+        assert has_crowded_windows(replace(case, inputs=first_item(case))) == crowded
+        assert compute_expected(case).target is not None
+        assert case.shape[1] <= shape[1]
+
+
+def first_item(case):
+    return {"x": replace(case.inputs["x"], shape=(1, *case.shape[1:]))}
 
 
 def test_a_maximum_is_asked_with_negative_numbers_so_that_no_padding_can_win():

@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 
 from conformance.judging.expected import compute_reference
-from conformance.models.comparison.layers import ModelLayer, align_layers, find_layers, select_channels
+from conformance.models.comparison.layers import (
+    ModelLayer,
+    align_layers,
+    find_layers,
+    find_readers,
+    select_channels,
+)
 from conformance.models.comparison.recording import RecordedCall
 
 X = np.arange(4 * 25, dtype=np.float32).reshape(1, 4, 5, 5)
@@ -76,3 +82,28 @@ def test_maximum_and_average_are_no_family():
         ModelLayer(call(name, window=(2, 2))).family for name in ("max_pool", "min_pool", "avg_pool", "lp_pool")
     }
     assert len(families) == 4
+
+
+def layer(x, result):
+    return ModelLayer(RecordedCall("conv", "", {}, {"x": x}, result))
+
+
+def numbers(*shape, seed):
+    return np.random.default_rng(seed).integers(-9, 9, shape).astype(np.float32)
+
+
+def test_a_shortcut_does_not_read_the_result_of_the_main_branch():
+    # conv1, conv2 and the projection of a residual block, and the first layer of the next block.
+    x, inner, out = numbers(1, 4, 8, 8, seed=0), numbers(1, 8, 4, 4, seed=1), numbers(1, 8, 4, 4, seed=2)
+    projected = numbers(1, 8, 4, 4, seed=3)
+    block = [layer(x, inner), layer(np.maximum(inner, 0), out), layer(x, projected)]
+    block.append(layer(np.maximum(out + projected, 0), inner))
+    assert find_readers(block) == [1, 3, 3, None]
+
+
+def test_branches_that_are_joined_are_read_after_the_last_one():
+    x, middle = numbers(1, 4, 8, 8, seed=0), numbers(1, 6, 8, 8, seed=1)
+    first, second = numbers(1, 8, 8, 8, seed=2), numbers(1, 10, 8, 8, seed=3)
+    joined = np.concatenate([first, second], 1)
+    branches = [layer(x, first), layer(x, middle), layer(middle, second), layer(joined, x)]
+    assert find_readers(branches) == [3, 2, 3, None]
