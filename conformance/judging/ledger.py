@@ -29,6 +29,8 @@ from reports.results.vocabulary import DifferenceKind, Status
 
 WITHOUT_FEATURE_PREFIX = "without-"
 LEDGER_SCHEMA_FILE = "ledger.schema.json"
+MAX_SPECIFIER_LENGTH = 200
+"""Maximum number of characters of a version specifier."""
 MAX_CACHED_CASES = 1_000
 """Maximum number of cases whose entries are cached."""
 ENTRY_KINDS: tuple[DifferenceKind | Status, ...] = (
@@ -276,7 +278,7 @@ def _parse_entries(document: YamlDocument) -> list[LedgerEntry]:
 def _parse_entry(document: YamlDocument, index: int) -> LedgerEntry:
     raw, location = document.data["entries"][index], document.location_of(("entries", index))
     try:
-        versions = {name: SpecifierSet(text) for name, text in raw.get("versions", {}).items()}
+        versions = {name: _version_specifier(text) for name, text in raw.get("versions", {}).items()}
     except InvalidSpecifier as error:
         raise CatalogueError(f"{location}: entry {raw['id']}: key 'versions': {error}") from None
     return LedgerEntry(
@@ -290,6 +292,13 @@ def _parse_entry(document: YamlDocument, index: int) -> LedgerEntry:
         observed=_observed_text(raw.get("observed", "")),
         location=location,
     )
+
+
+def _version_specifier(text: str) -> SpecifierSet:
+    """Return a specifier. Raises InvalidSpecifier, also for numbers that Python cannot convert."""
+    if len(text) > MAX_SPECIFIER_LENGTH:
+        raise InvalidSpecifier(f"{len(text):,} characters, the limit is {MAX_SPECIFIER_LENGTH}")
+    return SpecifierSet(text)
 
 
 def _observed_text(observed: Any) -> str:

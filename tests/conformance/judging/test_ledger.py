@@ -100,6 +100,11 @@ def test_specifier_that_is_none_is_one_line(tmp_path):
     assert refusals(tmp_path, text)[0].startswith("2: entry e: key 'versions': ")
 
 
+def test_version_with_more_digits_than_python_converts_is_refused(tmp_path):
+    text = ENTRY.replace("kinds", f'versions: {{framework: ">={"9" * 5000}"}}, kinds')
+    assert refusals(tmp_path, text) == ["2: entry e: key 'versions': 5,002 characters, the limit is 200"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
