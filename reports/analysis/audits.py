@@ -178,7 +178,7 @@ def notes_of(audit: AuditRecord) -> list[str]:
         found.append(
             "Layers are checked with at most 16 channels, or channels of each group, and at most 4 groups; the extents "
             "are those of the model. Special values, full mantissas and weights are checked on shorter axes with the "
-            "same windows at both ends."
+            "same windows at both ends; special values of maxima on 4,096 cells or more if the layer has as many."
         )
     skipped = {
         f"{target}: not compared for {', '.join(verdict.not_compared)} on some layers: {shortened(reason)}."
