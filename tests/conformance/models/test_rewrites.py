@@ -47,3 +47,10 @@ def test_the_case_of_a_layer_has_its_parameters():
     case = case_of_layer(LAYER)
     assert case.parameters["padding"] == ((0, 1), (0, 1))
     assert case.inputs["kernel"].shape == (6, 4, 3, 3)
+
+
+def test_the_first_layer_of_a_network_has_its_own_size():
+    # The reference would take too long for its 1.9 billion terms, and computes nothing here.
+    parameters = {"stride": (2, 2), "padding": ((3, 3), (3, 3)), "dilation": (1, 1), "groups": 1}
+    case = case_of_layer(ModelLayer("conv1", "conv", parameters, (1, 3, 224, 224), kernel=(64, 3, 7, 7)))
+    assert (case.shape, case.inputs["kernel"].shape) == ((1, 3, 224, 224), (64, 3, 7, 7))
