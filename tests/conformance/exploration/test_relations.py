@@ -55,7 +55,7 @@ def test_a_bug_violates_a_relation_without_any_reference(name, sweeps, monkeypat
     operator, relation = VIOLATED_RELATIONS[name]
     space = OperatorSpace.from_sweeps(operator, sweeps)
     with evaluator_of(name) as evaluator:
-        drawn = [space.draw(Rng("broken", number)) for number in range(400)]
+        drawn = [space.draw(Rng("broken", number)) for number in range(1200)]
         results = evaluator.evaluate(make_requests(RelationOracle(), drawn))
     assert f"law: {relation}" in {
         str(one.symptom) for result in results for one in result.surface_results if one.is_new
