@@ -156,7 +156,9 @@ def call_transpose(step: Step, *, sliced: bool = False, api: ArrayApi = NP_API) 
     )
     unsupported = _unsupported_transposed(step, axes, sliced=sliced)
     if unsupported:
-        return unsupported if sliced else Unsupported(unsupported.reason, rejected_call=text)
+        # The call cannot express a crop that needs a slice, so its answer says nothing about such padding.
+        expressed = not sliced and not any(axis.needs_slice for axis in axes)
+        return Unsupported(unsupported.reason, rejected_call=text) if expressed else unsupported
     return text + output_slice(axes)
 
 

@@ -82,7 +82,7 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
         "stride 1": lambda axis: axis.stride == 1,
         "dilation": lambda axis: axis.dilation > 1,
         "windows that overlap": lambda axis: axis.stride < axis.reach,
-        "windows that lie apart": lambda axis: axis.stride > axis.reach,
+        "gaps between windows": lambda axis: axis.stride > axis.reach,
         "cells left over": lambda axis: axis.left > 0,
         "no cells left over": lambda axis: axis.left == 0,
         "output padding": lambda axis: axis.more > 0,
