@@ -22,7 +22,8 @@ import numpy as np
 from conformance.cases.arrays import Array
 from conformance.judging.expected import Target
 from conformance.judging.verdict import OutcomeVerdict, ProgramOutcome, judge_outcome
-from conformance.models.comparison.layers import AlignedLayers, ModelLayer, align_layers, find_layers, find_readers
+from conformance.models.comparison.alignment import AlignedLayers, align_layers
+from conformance.models.comparison.layers import ModelLayer, find_layers, find_readers
 from conformance.models.comparison.reasons import layer_reasons
 from conformance.models.comparison.recording import RecordedModel, RecordedRun
 from reports.results.vocabulary import Outcome, Verdict
@@ -122,7 +123,7 @@ def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun) -> RunCompa
         replace(layer, agrees_later=agrees and layer.verdict.verdict != Verdict.AGREE)
         for layer, agrees in zip(layers, later, strict=False)
     ]
-    first = next(_differences(layers, source, port, results_are_proved=proved), None)
+    first = next(_differences(layers, aligned, source, port, results_are_proved=proved), None)
     return RunComparison(kind, layers, aligned, first, proved)
 
 
@@ -191,22 +192,41 @@ def _is_same(one: Array, other: Array) -> bool:
 
 
 def _differences(
-    layers: Sequence[LayerComparison], source: RecordedRun, port: RecordedRun, *, results_are_proved: bool
+    layers: Sequence[LayerComparison],
+    aligned: AlignedLayers,
+    source: RecordedRun,
+    port: RecordedRun,
+    *,
+    results_are_proved: bool,
 ) -> Iterator[FirstDifference]:
     """Yield the differences in the order of the layers. After the first one, other inputs differ as a consequence."""
     after = "the input"
-    for layer in layers:
+    for number, layer in enumerate(layers):
         if not layer.input_agrees:
+            without = list(_without_partner(aligned, number))
             yield FirstDifference(
-                Place.BETWEEN, layer, after, difference=layer.input_difference, limit=layer.input_limit
+                Place.BETWEEN, layer, after, without, difference=layer.input_difference, limit=layer.input_limit
             )
         if not layer.agrees:
             yield FirstDifference(Place.LAYER, layer, after, layer_reasons(layer.source, layer.port))
         after = layer.source.name
+    without = list(_without_partner(aligned, len(layers)))
     if len(source.results) != len(port.results):
-        yield FirstDifference(Place.RESULT, None, after, (f"{len(source.results)} and {len(port.results)} results",))
+        reason = f"{len(source.results)} and {len(port.results)} results"
+        yield FirstDifference(Place.RESULT, None, after, (reason, *without))
     for difference, limit in () if results_are_proved else _result_differences(source, port):
-        yield FirstDifference(Place.RESULT, None, after, difference=difference, limit=limit)
+        yield FirstDifference(Place.RESULT, None, after, without, difference=difference, limit=limit)
+
+
+def _without_partner(aligned: AlignedLayers, position: int) -> Iterator[str]:
+    """Yield the layers without a partner before a pair. Any of them may be the reason: it may be in another branch."""
+    for own, other, layers in (
+        ("source", "port", aligned.only_in_source),
+        ("port", "source", aligned.only_in_port),
+    ):
+        for number, layer in layers:
+            if number <= position:
+                yield f"layer {layer.name} of the {own} has no partner in the {other}"
 
 
 def _result_differences(source: RecordedRun, port: RecordedRun) -> Iterator[tuple[float, float]]:
