@@ -115,12 +115,33 @@ def _statements(verdict: TargetVerdictRecord) -> Iterator[tuple[LayerVerdict, st
         yield one.verdict, one.text, one
     if verdict.verdict is LayerVerdict.REWRITE:
         yield verdict.verdict, f"written {verdict.how}: {shortened(verdict.reason) or 'one call does not do it'}", None
+    elif verdict.reason:
+        yield LayerVerdict.SAME if not verdict.differences else verdict.verdict, shortened(verdict.reason), None
 
 
 def shortened(text: str) -> str:
     """Return a text on one line, without the end of a long one."""
     words = " ".join(text.split())
     return words if len(words) <= MAX_TEXT else f"{words[:MAX_TEXT].rsplit(' ', 1)[0]} …"
+
+
+@dataclass(frozen=True)
+class LayerProgram:
+    """What to write on a target, with the names of the layers for which it is the same."""
+
+    target: str
+    names: tuple[str, ...]
+    text: str
+
+
+def programs_of(audit: AuditRecord) -> list[LayerProgram]:
+    """Return what to write for the layers of each target, each once."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for target in audit.surfaces:
+        for one in audit.layers:
+            if one.verdicts[target].program:
+                names.setdefault((target, one.verdicts[target].program), []).extend(one.names)
+    return [LayerProgram(target, tuple(found), text) for (target, text), found in names.items()]
 
 
 def headline(audit: AuditRecord) -> str:

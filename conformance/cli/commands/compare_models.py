@@ -13,8 +13,9 @@ import numpy as np
 
 from conformance import ConformanceError
 from conformance.cases.limits import MAX_ARRAY_ELEMENTS
-from conformance.cli.options import timeout_option
+from conformance.cli.options import NO_PROGRESS_OPTION, timeout_option
 from conformance.cli.parameter_types import parse_input_shapes
+from conformance.cli.progress import phase_progress
 from conformance.execution.job import Limits
 from conformance.execution.targets import run_targets
 from conformance.models.comparison.compare import FirstDifference, LayerComparison, Place, RunComparison, compare_models
@@ -65,6 +66,7 @@ MIN_RANK = 3
     help="Interpreter of a backend that is installed in another environment. Repeatable.",
 )
 @timeout_option(DEFAULT_TIME_LIMIT)
+@NO_PROGRESS_OPTION
 def compare_models_command(  # noqa: PLR0917 - click passes the options by name
     source: str,
     port: str,
@@ -74,6 +76,8 @@ def compare_models_command(  # noqa: PLR0917 - click passes the options by name
     seed: int,
     backends: tuple[str, ...],
     timeout: float,
+    *,
+    quiet: bool,
 ) -> None:
     """Name the first layer at which a port of a model differs.
 
@@ -95,12 +99,16 @@ def compare_models_command(  # noqa: PLR0917 - click passes the options by name
     inputs = dict(_inputs(shapes, input_file, kinds, seed))
     limits = Limits(case_seconds=timeout)
     started = time.monotonic()
-    recorded = record_model(first, list(inputs.values()), python=pythons[first.backend], limits=limits)
-    other = record_model(
-        second, list(inputs.values()), python=pythons[second.backend], limits=limits, weights=recorded.weights
-    )
-    comparisons = compare_models(recorded, other, list(inputs))
-    for line in comparison_lines(comparisons):
+    with phase_progress(is_quiet=quiet) as progress:
+        progress(f"running {first}")
+        recorded = record_model(first, list(inputs.values()), python=pythons[first.backend], limits=limits)
+        progress(f"running {second}")
+        other = record_model(
+            second, list(inputs.values()), python=pythons[second.backend], limits=limits, weights=recorded.weights
+        )
+        comparisons = compare_models(recorded, other, list(inputs), progress)
+        lines = list(comparison_lines(comparisons))
+    for line in lines:
         click.echo(line)
     click.echo(f"{time.monotonic() - started:.1f} s", err=True)
     sys.exit(int(any(one.first for one in comparisons)))
@@ -191,7 +199,7 @@ def _limits_text(run: RunComparison) -> str:
 
 
 def _layer_table(run: RunComparison) -> Iterator[str]:
-    rows = [("source", "port", "operator", "output", "verdict", "error / bound")]
+    rows: list[tuple[str, ...]] = [("source", "port", "operator", "output", "verdict", "error / bound")]
     for number, layer in enumerate(run.layers):
         rows += _rows_without_partner(run, number)
         used = layer.verdict.budget_used

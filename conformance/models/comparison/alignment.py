@@ -23,7 +23,7 @@ FAMILY_SCORE = 2
 NAME_SCORE = 4
 """Score of equal names. Names that share some words have a part of it."""
 AUTOMATIC_NAME = re.compile(r"\b([A-Z]\w*?)_(\d+)(?!\w)")
-"""A name that Flax gives: the class and a number from 0, such as Conv_0."""
+"""A name that some frameworks give a layer: its class and a number from 0, such as Conv_0."""
 DIMENSIONS = re.compile(r"(?<=[a-z])[123]d(?![a-z])")
 """The dimensions in the name of a class, such as conv2d, which are no number of a layer."""
 
