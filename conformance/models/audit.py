@@ -16,7 +16,7 @@ from conformance.models.questions import Question, candidate_in_effect, question
 from conformance.models.search import SmallestSearch
 from conformance.models.smallest import Deadline
 from conformance.models.verdicts import ConventionDifference, LayerQuestions, TargetVerdict
-from conformance.translation.single_call import single_call_case, sizes_text
+from conformance.translation.single_call import depends_on_size, single_call_case, sizes_text
 from reports.results.audits import LayerVerdict
 from reports.results.vocabulary import How, Status
 
@@ -77,11 +77,18 @@ def audit_backend(
 
 
 def _with_single_call(layer: LayerQuestions, surface: Surface) -> LayerQuestions:
-    """Return a layer with the parameters of the one call that a surface has for this input size, if it has one."""
-    if not layer.questions or single_call_case(layer.questions[0].candidate.case, surface) is None:
+    """Return a layer with the parameters of the one call that a surface has for this input size, if it has one.
+
+    A call whose padding is that of this size is noted too if the surface takes the parameters as they are.
+    """
+    if not layer.questions:
         return layer
-    questions = tuple(replace(one, candidate=candidate_in_effect(one.candidate)) for one in layer.questions)
-    sizes = sizes_text(layer.questions[0].candidate.case, surface)
+    case = layer.questions[0].candidate.case
+    if not depends_on_size(case, surface):
+        return layer
+    questions, sizes = layer.questions, sizes_text(case, surface)
+    if single_call_case(case, surface) is not None:
+        questions = tuple(replace(one, candidate=candidate_in_effect(one.candidate)) for one in questions)
     return replace(layer, questions=questions, single_call=f"{SINGLE_CALL_TEXT}: {sizes}")
 
 

@@ -22,8 +22,8 @@ from conformance.translation.ad_hoc_case import CaseRequest, size_text
 from conformance.translation.call_text import call_text
 from conformance.translation.lowering import lower_step, native_limitation
 from conformance.translation.rewrites import REWRITES
-from conformance.translation.side_by_side import TranslationBackground, translate_case
-from conformance.translation.single_call import single_call_case
+from conformance.translation.side_by_side import TranslationBackground, program_with_setup, translate_case
+from conformance.translation.single_call import depends_on_size, program_for_every_size, single_call_case
 from reports.results.audits import LayerVerdict
 from reports.results.vocabulary import How, Status
 
@@ -91,19 +91,23 @@ def _case_to_write(one: AuditedLayer, surface: Surface) -> Case | None:
         case = case_of_layer(one.layer)
     except ConformanceError:  # too large for a case; the call is the same with fewer channels
         case = case_of_layer(one.checked.small)
-    return case if verdict.how != How.NATIVE or single_call_case(case, surface) else None
+    return case if verdict.how != How.NATIVE or depends_on_size(case, surface) else None
 
 
 def _program_lines(case: Case, backend: Backend, surface: Surface, verdict: TargetVerdict, width: int) -> Iterator[str]:
     """Yield the program, with what was verified in this audit."""
     single = single_call_case(case, surface)
-    notes = [verdict.reason] if single and verdict.reason else []
+    notes = [verdict.reason] if verdict.how == How.NATIVE and verdict.reason else []
     background = TranslationBackground((), load_ledger(), verified.shipped_summary())
     found = [
         replace(one, verified_text=verified_text(verdict))
         for one in translate_case(single or case, [(backend, surface)], background)
     ]
     yield from text.text_lines(text.TranslatedCase(case, notes), found, width)
+    general = program_for_every_size(case, surface) if notes else None
+    if general:
+        yield from ("", *_comment("for every size, not run in this audit:", width))
+        yield program_with_setup(backend, general)
 
 
 def verified_text(verdict: TargetVerdict) -> str:

@@ -7,11 +7,11 @@ This padding may be none, or that of the word "same", which many more targets ha
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conformance import CatalogueError
 from conformance.adapters.api import Program, Surface
 from conformance.cases.case import FRAMEWORK_SAME, Case, Value
 from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, PaddingWord, Rounding
@@ -19,6 +19,7 @@ from conformance.cases.steps import Step, case_step
 from conformance.translation.ad_hoc_case import size_text
 from conformance.translation.lowering import native_limitation, translate
 from reference import Windows
+from reports.results.vocabulary import How
 
 MAX_SIZES = 4
 """Number of other sizes that are tried in each direction."""
@@ -73,6 +74,27 @@ def single_call_case(case: Case, surface: Surface) -> Case | None:
     return None if other is None or native_limitation(other, surface) is not None else other
 
 
+def depends_on_size(case: Case, surface: Surface) -> bool:
+    """Whether the one call of a surface for a case has the padding `same`, which is another one for other sizes."""
+    own = _call(case, surface)
+    if FRAMEWORK_SAME not in own.lower() or case_in_effect(case) is not None or "stride" not in case.parameters:
+        return bool(own) and single_call_case(case, surface) is not None
+    return any(not _is_exact(own, other, surface) for _, other in _resized(case))
+
+
+def program_for_every_size(case: Case, surface: Surface) -> Program | None:
+    """Return the program with explicit padding that is the same for the sizes for which one call is not exact."""
+    if case.parameters.get("rounding", Rounding.FLOOR) != Rounding.FLOOR:
+        return None
+    others = [one for _, one in _resized(case) if not _call(one, surface)]
+    padded = {
+        _without_shape(program.text, one): program
+        for one in others
+        if isinstance(program := translate(one, surface), Program) and program.how == How.PADDED
+    }
+    return next(iter(padded.values())) if len(others) > 1 and len(padded) == 1 else None
+
+
 def sizes_text(case: Case, surface: Surface) -> str:
     """Return for which input sizes around that of the case its one call is exact: "exact for 30 x 30, not for 31 x 31".
 
@@ -81,13 +103,8 @@ def sizes_text(case: Case, surface: Surface) -> str:
     own = _call(case, surface)
     exact: list[str] = []
     others: list[str] = []
-    for extents in _sizes(case):
-        x = replace(case.inputs["x"], shape=(*case.shape[:2], *extents))
-        try:
-            is_exact = _is_exact(own, replace(case, inputs={**case.inputs, "x": x}), surface)
-        except (CatalogueError, ValueError, LookupError, ArithmeticError):
-            continue  # the windows do not fit this size
-        (exact if is_exact else others).append(size_text(extents))
+    for extents, other in _resized(case):
+        (exact if _is_exact(own, other, surface) else others).append(size_text(extents))
     if not others:
         return f"exact for {_listed(exact)}"
     return f"exact for {_listed(exact)}, not for {_listed(others)}"
@@ -107,13 +124,21 @@ def _listed(sizes: Sequence[str]) -> str:
     return " and ".join([", ".join(sizes[:-1]), sizes[-1]] if len(sizes) > 1 else sizes)
 
 
-def _sizes(case: Case) -> Iterator[tuple[int, ...]]:
-    """Yield the sizes from a stride less than that of the case to a stride more, or fewer for a large stride."""
+def _resized(case: Case) -> Iterator[tuple[tuple[int, ...], Case]]:
+    """Yield sizes from a stride less than that of the case to a stride more, or fewer for a large stride."""
     change = min(max(case.parameters["stride"]), MAX_SIZES)
     for more in range(-change, change + 1):
         extents = tuple(extent + more for extent in case.shape[2:])
-        if min(extents) > 0:
-            yield extents
+        if min(extents) < 1:
+            continue
+        x = replace(case.inputs["x"], shape=(*case.shape[:2], *extents))
+        other = replace(case, inputs={**case.inputs, "x": x})
+        try:
+            has_windows = min(case_step(other).windows.output) > 0
+        except ValueError:
+            has_windows = False  # the window does not fit this size
+        if has_windows:
+            yield extents, other
 
 
 def _call(case: Case, surface: Surface) -> str:
@@ -121,5 +146,12 @@ def _call(case: Case, surface: Surface) -> str:
     for one in itertools.chain([case], filter(None, [case_in_effect(case)])):
         if native_limitation(one, surface) is None:
             program = translate(one, surface)
-            return program.text if isinstance(program, Program) else ""
+            return _without_shape(program.text, case) if isinstance(program, Program) else ""
     return ""
+
+
+def _without_shape(text: str, case: Case) -> str:
+    """Return a program without the shapes with which some layers are built, also after padding."""
+    n, channels, *extents = case.shape
+    more = rf"(?:\d+, ){{{len(extents) - 1}}}\d+"
+    return re.sub(rf"\({n}, {more}, {channels}\)|\({n}, {channels}, {more}\)", "shape", text)

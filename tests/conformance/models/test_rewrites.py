@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from conformance.catalogue import describe
 from conformance.exploration.evaluation import SurfaceResult
 from conformance.models.audit import questions_of_model
@@ -15,11 +17,11 @@ AVERAGE = {"window": (3, 3), "stride": (2, 2), "padding": ((1, 1), (1, 1)), "cou
 TARGET = describe.surfaces_by_name()["torch.nn"]
 
 
-def program(layer, how="padded", target=TARGET, source=None, **options):
+def program(layer, how="padded", target=TARGET, source=None, reason="", **options):
     """Return what to write for a layer that a target computes in this way, "" for nothing."""
     (questions,) = questions_of_model(Model("m", "onnx.reference", (layer,)))
     name = target[1].name
-    verdicts = {name: TargetVerdict(LayerVerdict.REWRITE, how, results=RESULTS)}
+    verdicts = {name: TargetVerdict(LayerVerdict.REWRITE, how, reason, results=RESULTS)}
     audited = AuditedLayer(questions.layers, questions.checked, "", verdicts)
     found = rewrite_programs(Audit(Model("m", "", (layer,)), (name,), (audited,)), [target], source, 110, **options)
     return found.get((0, name), "")
@@ -79,6 +81,16 @@ def test_a_converted_target_gets_the_change_of_the_model():
 def test_without_a_change_of_the_model_there_is_one_line():
     layer = ModelLayer("pool", "lp_pool", {"window": (3, 3), "stride": (2, 2), "p": 2}, (1, 4, 8, 8))
     assert program(layer, "composed", target=LITERT) == f"# {NO_CHANGE_KNOWN}"
+
+
+def test_a_call_for_one_size_is_printed_before_the_program_for_every_size():
+    same = CONV | {"padding": ((1, 1), (1, 1))}
+    layer = ModelLayer("stem", "conv", same, (1, 4, 9, 9), kernel=(6, 4, 3, 3))
+    target = describe.surfaces_by_name()["keras-jax.layers"]
+    text = program(layer, "native", target=target, reason="exact for 9 x 9")
+    assert text.index("exact for 9 x 9") < text.index('padding="same"') < text.index("ZeroPadding2D(((1, 1), (1, 1))")
+    every = replace(layer, parameters=same | {"stride": (1, 1)})  # `same` for every size
+    assert program(every, "native", target=target) == ""
 
 
 def test_one_call_for_the_input_size_is_printed_with_it():
