@@ -9,6 +9,7 @@ from conformance.cases.steps import case_step
 from conformance.execution.records import case_record, recorded_array
 from conformance.exploration.evaluation import SurfaceResult
 from conformance.judging.expected import Expected
+from conformance.models.other_layers import other_layer_notes
 from conformance.models.questions import Numbers
 from conformance.models.rewrites import Programs
 from conformance.models.smallest import SmallestInput
@@ -43,6 +44,7 @@ def audit_record(audit: Audit, started: str = "", programs: Programs = MappingPr
         targets=tuple(targets),
         layers=tuple(_layer_record(one, number, programs) for number, one in enumerate(audit.layers)),
         others=dict(audit.model.others),
+        other_notes=tuple(other_layer_notes(audit.model, audit.targets)),
     )
 
 

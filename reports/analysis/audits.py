@@ -192,6 +192,19 @@ def others_text(audit: AuditRecord) -> str:
     return f"Not checked, because they have no windows: {named}." if others else ""
 
 
+def not_read_lines(audit: AuditRecord) -> list[str]:
+    """Return a line for each reason why layers of the model were not read: how many layers, and of which kinds."""
+    found: dict[str, list[AuditedLayerRecord]] = {}
+    for one in audit.layers:
+        if one.problem:
+            found.setdefault(one.problem, []).append(one)
+    lines = []
+    for problem, layers in found.items():
+        count, kinds = sum(len(one.names) for one in layers), ", ".join(dict.fromkeys(one.text for one in layers))
+        lines.append(f"Not read: {count:,} {'layer' if count == 1 else 'layers'} ({shortened(kinds)}): {problem}.")
+    return lines
+
+
 def notes_of(audit: AuditRecord) -> list[str]:
     """Return the remarks on how layers were checked."""
     found = [f"{one.label}: {one.note}." for one in audit.layers if one.note]
@@ -207,7 +220,7 @@ def notes_of(audit: AuditRecord) -> list[str]:
         for target, verdict in one.verdicts.items()
         for reason in list(verdict.not_compared.values())[:1]
     }
-    return [*found, *sorted(skipped), *filter(None, [others_text(audit)])]
+    return [*found, *sorted(skipped), *not_read_lines(audit), *filter(None, [others_text(audit)]), *audit.other_notes]
 
 
 def smallest_title(smallest: SmallestRecord) -> str:

@@ -128,7 +128,10 @@ class AuditTargetRecord(JsonStruct, frozen=True, kw_only=True):
 
 
 class AuditRecord(JsonStruct, frozen=True, kw_only=True):
-    """An audit. surface: the surface whose answers to conventions hold for the model. others: layers not checked."""
+    """An audit. surface: the surface whose answers to conventions hold for the model. others: layers not checked.
+
+    other_notes: numbers of these layers in the model on whose default the targets differ.
+    """
 
     format: int
     model: str
@@ -137,6 +140,7 @@ class AuditRecord(JsonStruct, frozen=True, kw_only=True):
     targets: tuple[AuditTargetRecord, ...]
     layers: tuple[AuditedLayerRecord, ...]
     others: Mapping[str, int] = {}
+    other_notes: tuple[str, ...] = ()
 
     @property
     def surfaces(self) -> tuple[str, ...]:

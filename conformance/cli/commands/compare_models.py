@@ -39,9 +39,9 @@ MIN_RANK = 3
     "--input",
     "shapes",
     multiple=True,
-    metavar="[NAME=]N,C,N[,N…]",
-    help="Shape of an input, channels first. Repeatable, for a model with several inputs, in their order. Needed "
-    "unless --input-file is given.",
+    metavar="[NAME=]SHAPE",
+    help="Shape of an input, channels first, such as 1x3x224x224. Repeatable, for a model with several inputs, in "
+    "their order. Needed unless --input-file is given.",
 )
 @click.option(
     "--input-file",
@@ -92,7 +92,7 @@ def compare_models_command(  # noqa: PLR0917 - click passes the options by name
 
     Exit status: 0 the models agree; 1 they differ; 2 wrong usage, or a model cannot be run.
 
-    Example: conformance compare-models SOURCE PORT --input 1,3,32,32
+    Example: conformance compare-models SOURCE PORT --input 1x3x32x32
     """
     first, second = parse_model_source(source), parse_model_source(port)
     pythons = _interpreters(backends, (first, second))

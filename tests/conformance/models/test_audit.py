@@ -153,6 +153,13 @@ def test_layers_without_windows_are_counted_before_the_summary(audit):
     assert any(line.startswith("stem.pool") and line.endswith("unsupported") for line in lines)
 
 
+def test_layers_that_are_not_read_are_one_line():
+    problem = "quantized layers are not checked"
+    layers = [ModelLayer(f"{kind}.{n}", source=kind, problem=problem) for kind in ("CONV_2D", "PAD") for n in range(9)]
+    lines = list(terminal_lines(audit_record(audited(layers, surface("fake.right"), surface("fake.other")))))
+    assert lines.count(f"Not read: 18 layers (CONV_2D, PAD): {problem}.") == 1
+
+
 CEIL = {**PLAIN, "window": (3, 3), "rounding": "ceil"}
 
 
