@@ -197,10 +197,10 @@ def _shapes(inputs: Sequence[str], names: set[str]) -> Mapping[str, tuple[int, .
     found = {}
     for text in inputs:
         name, _, shape = text.rpartition("=")
-        if not re.fullmatch(r"\d{1,9}(,\d{1,9}){2,7}", shape):
+        if not re.fullmatch(r"[0-9]{1,9}([,x][0-9]{1,9}){2,7}", shape):
             raise ConformanceError(f"--input {text[:MAX_VALUE_LENGTH]}: expected LAYER=N,C,… with the extents")
         if name not in names:
             known = ", ".join(sorted(names)[:MAX_LISTED_NAMES])
             raise ConformanceError(f"--input {text[:MAX_VALUE_LENGTH]}: no layer {name!r}; the source has {known}, …")
-        found[name] = tuple(map(int, shape.split(",")))
+        found[name] = tuple(map(int, re.split("[,x]", shape)))
     return found

@@ -147,6 +147,7 @@ QUIET_OPTION = click.option(
     flag_value=Verbosity.QUIET.value,
     help="Print only unexpected results and the last line of the summary.",
 )
+NO_PROGRESS_OPTION = click.option("--quiet", is_flag=True, help="Show no progress on the terminal.")
 VERBOSE_OPTION = click.option(
     "--verbose",
     "verbosity",

@@ -173,7 +173,8 @@ class Model:
     """A model: its layers with windows, and the number of its other layers by their kind.
 
     source: the file or the reference. surface: the surface whose answers to conventions hold for the model.
-    nodes: all nodes in the order of the graph, if the reader lists them.
+    nodes: all nodes in the order of the graph, if the reader lists them. settings: numbers of other layers on whose
+    default frameworks differ, by the kind of the layer: the different ones, each by the names of the framework.
     """
 
     source: str
@@ -181,6 +182,7 @@ class Model:
     layers: tuple[ModelLayer, ...]
     others: Mapping[str, int] = field(default_factory=dict)
     nodes: tuple[ModelNode, ...] = ()
+    settings: Mapping[str, Sequence[Mapping[str, float | None]]] = field(default_factory=dict)
 
     @property
     def is_chain(self) -> bool:

@@ -8,7 +8,7 @@ find sums in 16 bits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, dtype_kind
@@ -19,6 +19,7 @@ from conformance.exploration.convention_domains import conventions_of
 from conformance.exploration.draws.conventions import LARGE_INTEGER_INPUT, NEGATIVE_INTEGER_INPUT, SIGNED_INTEGER_INPUT
 from conformance.models.geometry import CheckedLayer
 from conformance.models.layer import ModelLayer
+from conformance.translation.single_call import case_in_effect
 from reports.results.vocabulary import Word
 
 SPECIAL_BATCH = 2
@@ -110,6 +111,17 @@ def make_candidate(layer: ModelLayer, x: Mapping[str, Any], *, values: str = "in
         levels.pop("bias", None)
     # A parameter without a value, such as no divisor, is left out as in a case file.
     return Candidate(layer.operator, {name: level for name, level in levels.items() if level is not None}, inputs)
+
+
+def candidate_in_effect(candidate: Candidate) -> Candidate:
+    """Return a candidate with the same result, whose padding and rounding are those of its input size."""
+    other = case_in_effect(candidate.case)
+    if other is None:
+        return candidate
+    names = ("padding", "rounding", "count_include_pad")
+    changed = {name: other.parameters[name] for name in names if name in other.parameters}
+    # The shapes and the numbers are the same.
+    return replace(candidate, levels={**candidate.levels, **changed})
 
 
 def own_weights(layer: ModelLayer) -> Mapping[str, Any]:

@@ -54,6 +54,7 @@ class _NodeRecord(msgspec.Struct):
 class _ResultRecord(msgspec.Struct):
     layers: list[_LayerRecord] = []
     others: dict[str, int] = {}
+    settings: dict[str, list[dict[str, float | None]]] = {}
     nodes: list[_NodeRecord] = []
     surface: str = ""
     error: str = ""
@@ -156,7 +157,7 @@ def read_model(source: ModelSource, seconds: float = READ_SECONDS) -> Model:
     layers = (validated(_layer_of(one)) for one in record.layers)
     nodes = (ModelNode(one.name, one.kind, tuple(one.inputs), tuple(one.outputs)) for one in record.nodes)
     surface = record.surface or (source.reader.surface if source.reader else "")
-    return Model(source.text, surface, tuple(layers), record.others, tuple(nodes))
+    return Model(source.text, surface, tuple(layers), record.others, tuple(nodes), record.settings)
 
 
 def _raise_error(source: ModelSource, message: str) -> None:

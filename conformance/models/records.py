@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import MappingProxyType
 
 from conformance.cases.steps import case_step
 from conformance.execution.records import case_record, recorded_array
 from conformance.exploration.evaluation import SurfaceResult
 from conformance.judging.expected import Expected
-from conformance.models.audit import Audit, AuditedLayer, TargetVerdict
+from conformance.models.other_layers import other_layer_notes
 from conformance.models.questions import Numbers
+from conformance.models.rewrites import Programs
 from conformance.models.smallest import SmallestInput
+from conformance.models.verdicts import Audit, AuditedLayer, TargetVerdict
 from conformance.translation.call_text import call_text
 from reports.analysis.audits import shortened
 from reports.results.audits import (
@@ -25,8 +28,8 @@ from reports.results.audits import (
 )
 
 
-def audit_record(audit: Audit, started: str = "") -> AuditRecord:
-    """Return the record of an audit; started: the time as in a results file."""
+def audit_record(audit: Audit, started: str = "", programs: Programs = MappingProxyType({})) -> AuditRecord:
+    """Return the record of an audit; started: the time as in a results file. programs: what to write for layers."""
     targets = (
         AuditTargetRecord(
             surface=name, version=audit.versions.get(name, ""), seconds=round(audit.seconds.get(name, 0.0), 1)
@@ -39,12 +42,13 @@ def audit_record(audit: Audit, started: str = "") -> AuditRecord:
         surface=audit.model.surface,
         started=started,
         targets=tuple(targets),
-        layers=tuple(map(_layer_record, audit.layers)),
+        layers=tuple(_layer_record(one, number, programs) for number, one in enumerate(audit.layers)),
         others=dict(audit.model.others),
+        other_notes=tuple(other_layer_notes(audit.model, audit.targets)),
     )
 
 
-def _layer_record(one: AuditedLayer) -> AuditedLayerRecord:
+def _layer_record(one: AuditedLayer, number: int, programs: Programs) -> AuditedLayerRecord:
     layer, checked = one.layer, one.checked
     return AuditedLayerRecord(
         names=tuple(layer.name for layer in one.layers),
@@ -58,7 +62,10 @@ def _layer_record(one: AuditedLayer) -> AuditedLayerRecord:
         problem=one.problem,
         note=checked.note if checked else "",
         checked_shape=checked.layer.shape if checked else (),
-        verdicts={name: _verdict_record(verdict, name) for name, verdict in one.verdicts.items()},
+        verdicts={
+            name: _verdict_record(verdict, name, programs.get((number, name), ""))
+            for name, verdict in one.verdicts.items()
+        },
     )
 
 
@@ -69,7 +76,7 @@ def _output_shape(one: AuditedLayer) -> tuple[int, ...]:
     return (1, one.layer.out_channels, *case_step(one.case).output[2:])
 
 
-def _verdict_record(verdict: TargetVerdict, target: str) -> TargetVerdictRecord:
+def _verdict_record(verdict: TargetVerdict, target: str, program: str) -> TargetVerdictRecord:
     return TargetVerdictRecord(
         verdict=verdict.verdict,
         how=str(verdict.how),
@@ -77,6 +84,7 @@ def _verdict_record(verdict: TargetVerdict, target: str) -> TargetVerdictRecord:
         numbers=tuple(map(str, verdict.results)),
         differences=tuple(_differences(verdict, target)),
         not_compared={str(name): reason for name, reason in verdict.not_compared.items()},
+        program=program,
     )
 
 

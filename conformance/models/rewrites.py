@@ -1,21 +1,36 @@
-"""The programs that make targets agree with a model, as `conformance translate` prints them."""
+"""What to write for the layers that a target computes otherwise than the model does.
+
+For most targets this is a program. The models of some targets are written by a converter: for them it is the change of
+the layer in the model that is converted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from conformance import ConformanceError
 from conformance.adapters.api import Backend, Surface, Unsupported
 from conformance.cases.case import Case
+from conformance.cases.steps import Step, case_step
 from conformance.judging.ledger import load_ledger
-from conformance.models.audit import Audit, LayerQuestions
 from conformance.models.layer import ModelLayer
+from conformance.models.verdicts import Audit, AuditedLayer, LayerQuestions, TargetVerdict
 from conformance.translation import text, verified
-from conformance.translation.ad_hoc_case import CaseRequest
-from conformance.translation.lowering import native_limitation
-from conformance.translation.side_by_side import TranslationBackground, translate_case
+from conformance.translation.ad_hoc_case import CaseRequest, size_text
+from conformance.translation.call_text import call_text
+from conformance.translation.lowering import lower_step, native_limitation
+from conformance.translation.rewrites import REWRITES
+from conformance.translation.side_by_side import TranslationBackground, program_with_setup, translate_case
+from conformance.translation.single_call import depends_on_size, program_for_every_size, single_call_case
 from reports.results.audits import LayerVerdict
-from reports.results.vocabulary import How
+from reports.results.vocabulary import How, Status
+
+NO_CHANGE_KNOWN = "no change of the model is known with which its layers compute this; --full-programs prints a graph"
+PAD = "pad"
+Programs = Mapping[tuple[int, str], str]
+"""What to write, by the number of the distinct layer and the name of the target."""
 
 
 def case_of_layer(layer: ModelLayer) -> Case:
@@ -38,22 +53,108 @@ def rewrite_reason(questions: LayerQuestions, surface: Surface) -> str:
     return limitation.reason if isinstance(limitation, Unsupported) else ""
 
 
-def rewrite_lines(audit: Audit, targets: Sequence[tuple[Backend, Surface]], width: int) -> Iterator[str]:
-    """Yield the program of every layer that a target computes only with a rewrite."""
+def rewrite_programs(
+    audit: Audit,
+    targets: Sequence[tuple[Backend, Surface]],
+    source: Surface | None,
+    width: int,
+    *,
+    with_graphs: bool = False,
+) -> Programs:
+    """Return what to write for every layer that is not the same call on a target.
+
+    source: the surface of the model. with_graphs: whether programs are also written for targets whose models a
+    converter writes.
+    """
+    found = {}
+    for number, one in enumerate(audit.layers):
+        for backend, surface in targets:
+            case = _case_to_write(one, surface)
+            if case is not None and one.checked is not None:
+                is_converted = surface.is_converted and not with_graphs
+                verdict = one.verdicts[surface.name]
+                lines = (
+                    change_lines(case, surface, source, width)
+                    if is_converted
+                    else _program_lines(case, backend, surface, verdict, width)
+                )
+                found[number, surface.name] = "\n".join(lines)
+    return found
+
+
+def _case_to_write(one: AuditedLayer, surface: Surface) -> Case | None:
+    """Return the case of a layer that is not the same call on a surface; None for all others."""
+    verdict = one.verdicts.get(surface.name)
+    if verdict is None or not verdict.how or verdict.verdict is LayerVerdict.UNCHECKED or one.checked is None:
+        return None
+    try:
+        case = case_of_layer(one.layer)
+    except ConformanceError:  # too large for a case; the call is the same with fewer channels
+        case = case_of_layer(one.checked.small)
+    return case if verdict.how != How.NATIVE or depends_on_size(case, surface) else None
+
+
+def _program_lines(case: Case, backend: Backend, surface: Surface, verdict: TargetVerdict, width: int) -> Iterator[str]:
+    """Yield the program, with what was verified in this audit."""
+    single = single_call_case(case, surface)
+    notes = [verdict.reason] if verdict.how == How.NATIVE and verdict.reason else []
     background = TranslationBackground((), load_ledger(), verified.shipped_summary())
-    for backend, surface in targets:
-        for one in audit.layers:
-            verdict = one.verdicts.get(surface.name)
-            if verdict is None or verdict.verdict is LayerVerdict.UNCHECKED or one.checked is None:
-                continue
-            if not verdict.how or verdict.how == How.NATIVE:
-                continue
-            try:
-                case = case_of_layer(one.layer)
-            except ConformanceError:  # too large for a case; the call is the same with fewer channels
-                case = case_of_layer(one.checked.small)
-            names = ", ".join(layer.name for layer in one.layers)
-            yield ""
-            yield f"# {names}"
-            found = translate_case(case, [(backend, surface)], background)
-            yield from text.text_lines(text.TranslatedCase(case), found, width)
+    found = [
+        replace(one, verified_text=verified_text(verdict))
+        for one in translate_case(single or case, [(backend, surface)], background)
+    ]
+    yield from text.text_lines(text.TranslatedCase(case, notes), found, width)
+    general = program_for_every_size(case, surface) if notes else None
+    if general:
+        yield from ("", *_comment("for every size, not run in this audit:", width))
+        yield program_with_setup(backend, general)
+
+
+def verified_text(verdict: TargetVerdict) -> str:
+    """Return for which numbers the target computed the layer in this audit, and for which it agreed."""
+    agreeing = [name for name, one in verdict.results.items() if one.status == Status.PASS]
+    others = [name for name in verdict.results if name not in agreeing]
+    if not verdict.results:
+        return "not verified"
+    parts = [f"agrees for {_listed(agreeing)}" if agreeing else "", f"differs for {_listed(others)}" if others else ""]
+    return f"run in this audit: {'; '.join(filter(None, parts))}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(str, names))
+
+
+def change_lines(case: Case, surface: Surface, source: Surface | None, width: int) -> Iterator[str]:
+    """Yield how to change a layer in the model, so that a converter writes layers which the target has."""
+    steps = _steps_in_model(case, surface)
+    if not steps:
+        yield from _comment(NO_CHANGE_KNOWN, width)
+        return
+    *pads, layer = steps
+    words = call_text(layer.operator, layer.parameters, layer.kernel)
+    for pad in pads:
+        value = f" with {pad.parameters['value']:g}"
+        yield from _comment(f"before the conversion, pad the input{value} by {size_text(pad.padding)}; then", width)
+    yield from _comment(f"write the layer as {layer.operator}, {words}", width)
+    lines = [lower_step(step, source, native_only=False, inner=False) for step in steps] if source else []
+    if lines and not any(isinstance(one, Unsupported) for one in lines):
+        yield from (line for one in lines if not isinstance(one, Unsupported) for line in one[0])
+
+
+def _steps_in_model(case: Case, surface: Surface) -> Sequence[Step]:
+    """Return padding and a layer, or one layer, with the same result, each of which the surface has as one call."""
+    single = single_call_case(case, surface)
+    if single:
+        return (case_step(single),)
+    for rewrite in REWRITES.get(case.operator, ()):
+        steps = rewrite(case_step(case))
+        names = [step.operator for step in steps]
+        if names in ([PAD, case.operator], [case.operator]) and not any(
+            isinstance(lower_step(step, surface, native_only=True, inner=False), Unsupported) for step in steps
+        ):
+            return steps
+    return ()
+
+
+def _comment(line: str, width: int) -> list[str]:
+    return textwrap.wrap(line, width, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)

@@ -24,6 +24,7 @@ from conformance.exploration.output import case_item_text
 from conformance.exploration.shrinking import shrink
 from conformance.judging.expected import Expected, Target, compute_expected
 from conformance.translation.lowering import translate
+from conformance.translation.repro import repro_script
 from reports.results.json_structs import measure
 from reports.results.vocabulary import Status
 
@@ -38,8 +39,9 @@ class SmallestInput:
 
     expected: the expected result; of a convention, that of the answer of the model's framework. got: the result of the
     target if it returned one. message: that of the target. is_minimal: whether no simpler step differs, so that the
-    search ended before its time limit. program: what was run. case_text: the case in the format of a catalogue.
-    from_catalogue: whether this is the case of the convention, and `got` the answer that the target declares.
+    search ended before its time limit. program: a script that runs the call and compares, without the suite. case_text:
+    the case in the format of a catalogue. from_catalogue: whether this is the case of the convention, and `got` the
+    answer that the target declares.
     """
 
     case: Case
@@ -119,22 +121,27 @@ def smallest_result(
     if last is None or not same_difference(last, result) or expected is None:
         return None
     own = _surface_of(evaluator, surface)
-    target = expected_on(found, own, expected).targets[0]
-    return _smallest_input(found, own, target, got=_got(last), message=last.message, is_minimal=not check.was_cut)
-
-
-def _smallest_input(
-    found: Candidate, surface: Surface, expected: Target, *, got: Array | None, message: str, is_minimal: bool
-) -> SmallestInput:
-    return SmallestInput(
+    smallest = SmallestInput(
         found.case,
-        expected,
-        got,
-        message,
-        is_minimal=is_minimal,
-        program=_program_text(found.case, surface),
+        expected_on(found, own, expected).targets[0],
+        _got(last),
+        last.message,
+        is_minimal=not check.was_cut,
         case_text=case_item_text(found.raw_case),
     )
+    return _with_program(smallest, evaluator, own)
+
+
+def _with_program(smallest: SmallestInput, evaluator: LocalEvaluator, surface: Surface) -> SmallestInput:
+    """Return the input with the script that shows it; without one if the surface has no program."""
+    program = translate(smallest.case, surface)
+    if not isinstance(program, Program):
+        return smallest
+    expected = compute_expected(smallest.case)
+    # A case of a convention has several answers, and the script shows which one the surface gives.
+    if not smallest.from_catalogue:
+        expected = Expected(expected.inputs, smallest.expected)
+    return replace(smallest, program=repro_script(smallest.case, expected, evaluator.backend, program))
 
 
 def smallest_convention(
@@ -167,7 +174,8 @@ def smallest_convention(
         return [(both := targets(one)) is not None and _is_other(*both) for one in some]
 
     if not differs([question])[0]:
-        return _case_of_convention(convention, surface, own, other)
+        known = _case_of_convention(convention, own, other)
+        return known and _with_program(known, evaluator, surface)
     check = _TimedCheck(differs, deadline)
     found = shrink(question, check, 1)
     both = targets(found)
@@ -175,13 +183,18 @@ def smallest_convention(
     mine = result.result_on(surface.name)
     if mine is None or mine.status != Status.PASS or both is None:
         return None
-    got = both[1].exact.value if both[1].exact else None
-    return _smallest_input(found, surface, both[0], got=got, message=mine.message, is_minimal=not check.was_cut)
+    smallest = SmallestInput(
+        found.case,
+        both[0],
+        both[1].exact.value if both[1].exact else None,
+        mine.message,
+        is_minimal=not check.was_cut,
+        case_text=case_item_text(found.raw_case),
+    )
+    return _with_program(smallest, evaluator, surface)
 
 
-def _case_of_convention(
-    convention: str, surface: Surface, own: Declaration | None, other: Declaration | None
-) -> SmallestInput | None:
+def _case_of_convention(convention: str, own: Declaration | None, other: Declaration | None) -> SmallestInput | None:
     case = convention_case(convention)
     answers = compute_expected(case).answers
     mine = answers.get(own.answer) if own and own.answer else None
@@ -189,7 +202,7 @@ def _case_of_convention(
     if mine is None or theirs is None:
         return None
     got, message = (mine.exact.value, "") if mine.exact else (None, f"a rejection: {mine.violation}")
-    return SmallestInput(case, theirs, got, message, program=_program_text(case, surface), from_catalogue=True)
+    return SmallestInput(case, theirs, got, message, from_catalogue=True)
 
 
 def _surface_of(evaluator: LocalEvaluator, name: str) -> Surface:
@@ -224,8 +237,3 @@ def _got(result: SurfaceResult) -> Array | None:
         return None
     values = [measure(one) if isinstance(one, str) else one for one in recorded.data]
     return np.array(values).astype(NUMPY_DTYPES[recorded.dtype]).reshape(recorded.shape)
-
-
-def _program_text(case: Case, surface: Surface) -> str:
-    program = translate(case, surface)
-    return program.text if isinstance(program, Program) else ""

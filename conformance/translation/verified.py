@@ -235,14 +235,17 @@ def verified_sentence(summary: VerifiedSummary, surface: str, requested: Request
         *_deviations_text(requested.known, ""),
         *_deviations_text(requested.possible, " for some inputs"),
     ]
-    return f"verified: {summary.surfaces[surface].version}, {'; '.join(parts)}"
+    version = summary.surfaces[surface].version
+    if results.calls is not None and requested.call and not results.calls.get(requested.call):
+        return f"not verified with {requested.call}; with other parameters, on {version}: {'; '.join(parts)}"
+    return f"verified: {version}, {'; '.join(parts)}"
 
 
 def _call_parts(results: OperatorSummary, requested: RequestedCall) -> Iterator[str]:
     """Yield the number of cases with the parameters of the call, if the summary has these counts."""
-    if results.calls is not None and requested.call:
-        count = results.calls.get(requested.call, 0)
-        yield _agreeing_text(count, f"with {requested.call}") if count else f"no case with {requested.call} agrees"
+    count = (results.calls or {}).get(requested.call, 0)
+    if count:
+        yield _agreeing_text(count, f"with {requested.call}")
 
 
 def _agreeing_text(count: int, which: str) -> str:

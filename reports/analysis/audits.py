@@ -115,12 +115,33 @@ def _statements(verdict: TargetVerdictRecord) -> Iterator[tuple[LayerVerdict, st
         yield one.verdict, one.text, one
     if verdict.verdict is LayerVerdict.REWRITE:
         yield verdict.verdict, f"written {verdict.how}: {shortened(verdict.reason) or 'one call does not do it'}", None
+    elif verdict.reason:
+        yield LayerVerdict.SAME if not verdict.differences else verdict.verdict, shortened(verdict.reason), None
 
 
 def shortened(text: str) -> str:
     """Return a text on one line, without the end of a long one."""
     words = " ".join(text.split())
     return words if len(words) <= MAX_TEXT else f"{words[:MAX_TEXT].rsplit(' ', 1)[0]} …"
+
+
+@dataclass(frozen=True)
+class LayerProgram:
+    """What to write on a target, with the names of the layers for which it is the same."""
+
+    target: str
+    names: tuple[str, ...]
+    text: str
+
+
+def programs_of(audit: AuditRecord) -> list[LayerProgram]:
+    """Return what to write for the layers of each target, each once."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for target in audit.surfaces:
+        for one in audit.layers:
+            if one.verdicts[target].program:
+                names.setdefault((target, one.verdicts[target].program), []).extend(one.names)
+    return [LayerProgram(target, tuple(found), text) for (target, text), found in names.items()]
 
 
 def headline(audit: AuditRecord) -> str:
@@ -171,6 +192,19 @@ def others_text(audit: AuditRecord) -> str:
     return f"Not checked, because they have no windows: {named}." if others else ""
 
 
+def not_read_lines(audit: AuditRecord) -> list[str]:
+    """Return a line for each reason why layers of the model were not read: how many layers, and of which kinds."""
+    found: dict[str, list[AuditedLayerRecord]] = {}
+    for one in audit.layers:
+        if one.problem:
+            found.setdefault(one.problem, []).append(one)
+    lines = []
+    for problem, layers in found.items():
+        count, kinds = sum(len(one.names) for one in layers), ", ".join(dict.fromkeys(one.text for one in layers))
+        lines.append(f"Not read: {count:,} {'layer' if count == 1 else 'layers'} ({shortened(kinds)}): {problem}.")
+    return lines
+
+
 def notes_of(audit: AuditRecord) -> list[str]:
     """Return the remarks on how layers were checked."""
     found = [f"{one.label}: {one.note}." for one in audit.layers if one.note]
@@ -186,7 +220,7 @@ def notes_of(audit: AuditRecord) -> list[str]:
         for target, verdict in one.verdicts.items()
         for reason in list(verdict.not_compared.values())[:1]
     }
-    return [*found, *sorted(skipped), *filter(None, [others_text(audit)])]
+    return [*found, *sorted(skipped), *not_read_lines(audit), *filter(None, [others_text(audit)]), *audit.other_notes]
 
 
 def smallest_title(smallest: SmallestRecord) -> str:

@@ -37,9 +37,9 @@ class SmallestRecord(JsonStruct, frozen=True, kw_only=True):
     """The smallest input found that shows a difference.
 
     case: its parameters, inputs and expected result. text: operator and parameters in words. got: what the target
-    returned; None if it returned nothing. message: that of the target. program: what was run. case_text: the case in
-    the format of a catalogue. is_minimal: whether the search ended before its time limit. from_catalogue: whether this
-    is the case of a convention in the catalogue, and `got` the answer that the target declares.
+    returned; None if it returned nothing. message: that of the target. program: a script that shows it. case_text: the
+    case in the format of a catalogue. is_minimal: whether the search ended before its time limit. from_catalogue:
+    whether this is the case of a convention in the catalogue, and `got` the answer that the target declares.
     """
 
     case: CaseRecord
@@ -77,8 +77,9 @@ class LayerDifferenceRecord(JsonStruct, frozen=True, kw_only=True):
 class TargetVerdictRecord(JsonStruct, frozen=True, kw_only=True):
     """The verdict of a target on a layer.
 
-    how: native, padded or composed; "" without a program. reason: why it is unsupported, not checked or a rewrite.
-    numbers: those with which the layer was checked. not_compared: numbers without an expected result, with the reason.
+    how: native, padded or composed; "" without a program. reason: why it is unsupported, not checked or a rewrite, or
+    for which input sizes its one call is exact. numbers: those with which the layer was checked. not_compared: numbers
+    without an expected result, with the reason. program: what to write for the layer, if it was asked for.
     """
 
     verdict: LayerVerdict
@@ -87,6 +88,7 @@ class TargetVerdictRecord(JsonStruct, frozen=True, kw_only=True):
     numbers: tuple[str, ...] = ()
     differences: tuple[LayerDifferenceRecord, ...] = ()
     not_compared: Mapping[str, str] = {}
+    program: str = ""
 
 
 class AuditedLayerRecord(JsonStruct, frozen=True, kw_only=True):
@@ -126,7 +128,10 @@ class AuditTargetRecord(JsonStruct, frozen=True, kw_only=True):
 
 
 class AuditRecord(JsonStruct, frozen=True, kw_only=True):
-    """An audit. surface: the surface whose answers to conventions hold for the model. others: layers not checked."""
+    """An audit. surface: the surface whose answers to conventions hold for the model. others: layers not checked.
+
+    other_notes: numbers of these layers in the model on whose default the targets differ.
+    """
 
     format: int
     model: str
@@ -135,6 +140,7 @@ class AuditRecord(JsonStruct, frozen=True, kw_only=True):
     targets: tuple[AuditTargetRecord, ...]
     layers: tuple[AuditedLayerRecord, ...]
     others: Mapping[str, int] = {}
+    other_notes: tuple[str, ...] = ()
 
     @property
     def surfaces(self) -> tuple[str, ...]:

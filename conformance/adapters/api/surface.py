@@ -146,6 +146,8 @@ class Surface:
     select_mode: selects the mode of the process for a case, if the framework has one that depends on dtypes.
     write_gradient: differentiates the lines of a program, before wrapping; None if the framework cannot.
     gradient_to_numpy: for kernel and bias, how their gradients are converted, if not with `to_numpy`.
+    is_converted: whether its programs are files of models that a converter writes, so that users change the model
+        which is converted.
     tf32: whether the run allows TF32 in multiplications of float32.
     """
 
@@ -179,6 +181,7 @@ class Surface:
     select_mode: ModeSelector | None = None
     write_gradient: GradientWriter | None = None
     gradient_to_numpy: Mapping[str, str] = field(default_factory=dict)
+    is_converted: bool = False
     tf32: bool = False
 
     def supports(self, operator: str, dtype: str) -> bool:

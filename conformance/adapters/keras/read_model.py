@@ -180,8 +180,8 @@ def read_object(found, model):
         raise
     except Exception as error:
         raise model.error(f"its call failed: {type(error).__name__}: {reason_of(error)}") from None
-    for kind in recorder.others:
-        model.add_other(kind)
+    for kind, settings in recorder.others:
+        model.add_other(kind, **settings)
     for add in recorder.calls:
         add(model)
 
@@ -226,6 +226,9 @@ def checked(shape, model):
     return shape
 
 
+SETTINGS = ("epsilon", "momentum", "negative_slope")
+
+
 class Recorder:
     """Calls with windows in one call of a model, and the number of layers without one by their class."""
 
@@ -251,7 +254,8 @@ class Recorder:
             finally:
                 self.stack.pop()
                 if before == (len(self.calls), len(self.others)) and not isinstance(layer, keras.layers.InputLayer):
-                    self.others.append(type(layer).__name__)
+                    settings = {name: getattr(layer, name) for name in SETTINGS if hasattr(layer, name)}
+                    self.others.append((type(layer).__name__, settings))
 
         try:
             keras.layers.Layer.__call__ = call

@@ -122,6 +122,7 @@ def _make_surface(name: str, dtypes: Mapping[str, frozenset[str]], mode: ModeSel
         dtypes=dtypes,
         unsupported_dtypes=unsupported_dtypes(dtypes),
         select_mode=mode,
+        is_converted=True,
         **FIELDS,
     )
 

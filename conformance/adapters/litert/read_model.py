@@ -202,7 +202,7 @@ class Node:
         for index in indices:
             quantization = self.tensor(index).Quantization()
             if quantization is not None and quantization.ScaleLength():
-                raise last.Problem("quantized layers are not checked")
+                raise last.Problem("quantized layers are not checked; convert the model without quantization")
 
     def options(self, kind):
         """Return the options of the operator, as an object of a class of the schema."""

@@ -25,6 +25,14 @@ REDUCTIONS = {"ReduceMax": "global_max_pool", "ReduceMean": "global_avg_pool"}
 LEAST_RANK = 4
 """Number of axes of an array whose last axes are spatial. In one of three axes, the last one may be the features."""
 CONVOLUTIONS = {"Conv": "conv", "ConvTranspose": "conv_transpose"}
+SETTINGS = {
+    "BatchNormalization": {"epsilon": 1e-5, "momentum": 0.9},
+    "InstanceNormalization": {"epsilon": 1e-5},
+    "LayerNormalization": {"epsilon": 1e-5},
+    "GroupNormalization": {"epsilon": 1e-5},
+    "LeakyRelu": {"alpha": 0.01},
+}
+"""Attributes on whose default frameworks differ, by the kind of the node, with the defaults of ONNX."""
 UNREAD = {
     "MaxUnpool": "the output shape of MaxUnpool is not read",
     "GlobalLpPool": "the suite has no global Lp pooling",
@@ -148,7 +156,10 @@ def read_graph(graph, model, weights, types, constants):
             except Problem as problem:
                 model.add_problem(name, node.op_type, problem)
         elif node.op_type != "Constant":
-            model.add_other(node.op_type)
+            settings = SETTINGS.get(node.op_type, {})
+            model.add_other(
+                node.op_type, **{key: attributes[key].f if key in attributes else one for key, one in settings.items()}
+            )
         for attribute in node.attribute:
             for inner in (attribute.g, *attribute.graphs) if attribute.type in (5, 10) else ():
                 read_graph(inner, model, weights, types, constants)

@@ -269,7 +269,7 @@ def read_graph(graph, weights, library, model):
         if kind in UNREAD:
             model.add_problem(name, kind, UNREAD[kind])
         elif with_windows & functions_of(operation.node_def):
-            model.add_problem(name, kind, "the layers in branches and loops are not read")
+            model.add_problem(name, kind, "the layers in branches and loops are not read; unroll the loop in the model")
         elif kind in READERS:
             try:
                 READERS[kind](Node(operation, name, weights), model)

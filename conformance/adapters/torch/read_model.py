@@ -134,7 +134,8 @@ class Recorder(TorchFunctionMode):
             one.register_forward_hook(lambda _module, _inputs, _output: self.stack.pop() and None, always_call=True)
             kind = type(one).__name__
             if not list(one.children()) and not kind.startswith(WINDOW_LAYERS):
-                model.add_other(kind)
+                settings = {name: getattr(one, name) for name in SETTINGS if hasattr(one, name)}
+                model.add_other(kind, **settings)
 
     def __torch_function__(self, function, _types, args=(), kwargs=None):
         """Record a call and make it."""
@@ -144,6 +145,7 @@ class Recorder(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
+SETTINGS = ("eps", "momentum", "negative_slope")
 WINDOW_LAYERS = ("Conv", "MaxPool", "AvgPool", "LPPool", "Adaptive", "ZeroPad", "ConstantPad", "ReflectionPad",
                  "ReplicationPad", "CircularPad", "Fractional", "MaxUnpool", "Identity")  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,22 +16,24 @@ from conformance.adapters.api import Backend, Surface
 from conformance.catalogue import describe
 from conformance.cli.console import line_width
 from conformance.cli.lookup import find_framework_surface, find_surface
-from conformance.cli.options import timeout_option
+from conformance.cli.options import NO_PROGRESS_OPTION, timeout_option
 from conformance.cli.parameter_types import parse_input_shapes
+from conformance.cli.progress import phase_progress
 from conformance.execution.job import Limits
 from conformance.execution.targets import RunTarget
 from conformance.exploration.evaluation import LocalEvaluator
-from conformance.models.audit import Audit, LayerQuestions, TargetVerdict, audit_backend, questions_of_model
+from conformance.models.audit import audit_backend, questions_of_model
 from conformance.models.layer import Model
 from conformance.models.reading import READ_SECONDS, ModelSource, find_reader, read_model
 from conformance.models.records import audit_record
 from conformance.models.report import TERMINAL_WIDTH, WRITERS
-from conformance.models.rewrites import rewrite_lines, rewrite_reason
+from conformance.models.rewrites import Programs, rewrite_programs, rewrite_reason
+from conformance.models.verdicts import Audit, LayerQuestions, TargetVerdict
 from conformance.system.atomic_write import write_in_folder
 from reports.results.audits import LayerVerdict
 
-TEXT_FORMATS = ("terminal", "markdown")
-"""Formats to which --fix adds programs."""
+PROGRAM_WIDTH = 100
+"""Width of the comments of programs."""
 DEFAULT_SHRINK_SECONDS = 30.0
 MAX_SHRINK_SECONDS = 86_400.0
 DIFFERENCE_EXIT_STATUS = 1
@@ -91,7 +93,12 @@ def parse_target(text: str) -> AuditTarget:
     help="Output format.",
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to this file.")
-@click.option("--fix", is_flag=True, help="Also print the programs that replace layers which are not one call.")
+@click.option("--fix", is_flag=True, help="Also write what replaces the layers which are not the same call.")
+@click.option(
+    "--full-programs",
+    is_flag=True,
+    help="With --fix, write programs also for targets whose models a converter writes.",
+)
 @click.option(
     "--shrink-seconds",
     type=click.FloatRange(0, MAX_SHRINK_SECONDS),
@@ -102,6 +109,7 @@ def parse_target(text: str) -> AuditTarget:
     "equally. Programs that run at its end are finished.",
 )
 @timeout_option(DEFAULT_TIMEOUT_SECONDS)
+@NO_PROGRESS_OPTION
 def audit_command(
     model: str,
     *,
@@ -111,8 +119,10 @@ def audit_command(
     output_format: str,
     output: Path | None,
     fix: bool,
+    full_programs: bool,
     shrink_seconds: float,
     timeout: float,
+    quiet: bool,
 ) -> None:
     """Check the layers of a model on the targets of a port.
 
@@ -128,18 +138,24 @@ def audit_command(
 
     Example: conformance audit model.onnx --target numpy.loops
     """
-    if fix and output_format not in TEXT_FORMATS:
-        raise ConformanceError(f"--fix: not with --format {output_format}")
+    if full_programs and not fix:
+        raise ConformanceError("--full-programs: needs --fix")
     chosen = _distinct([parse_target(text) for text in targets])
     shapes = parse_input_shapes(inputs)
     found_reader, python = find_reader(model, reader)
-    read = read_model(ModelSource(model, found_reader, python, shapes), READ_SECONDS)
-    started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    audit = run_audit(read, chosen, timeout, shrink_seconds)
-    lines = list(WRITERS[output_format](audit_record(audit, started)))
-    if fix:
-        width = line_width(TERMINAL_WIDTH)
-        lines += rewrite_lines(audit, [(one.backend, one.surface) for one in chosen], width)
+    width = line_width(TERMINAL_WIDTH)
+    with phase_progress(is_quiet=quiet) as progress:
+        progress(f"reading {model}")
+        read = read_model(ModelSource(model, found_reader, python, shapes), READ_SECONDS)
+        started = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        audit = run_audit(read, chosen, timeout, shrink_seconds, progress)
+        programs: Programs = {}
+        if fix:
+            progress("writing programs")
+            surfaces = [(one.backend, one.surface) for one in chosen]
+            source = surface_of_model(read)
+            programs = rewrite_programs(audit, surfaces, source, PROGRAM_WIDTH, with_graphs=full_programs)
+    lines = list(WRITERS[output_format](audit_record(audit, started, programs), width))
     if output:
         write_in_folder(output, "\n".join(lines) + "\n")
     else:
@@ -156,20 +172,32 @@ def _distinct(targets: Sequence[AuditTarget]) -> Sequence[AuditTarget]:
     return targets
 
 
-def run_audit(model: Model, targets: Sequence[AuditTarget], timeout: float, shrink_seconds: float = 0.0) -> Audit:
+def surface_of_model(model: Model) -> Surface | None:
+    """Return the surface whose answers to conventions hold for a model, None if it is not known."""
+    found = describe.surfaces_by_name().get(model.surface)
+    return found[1] if found else None
+
+
+def run_audit(
+    model: Model,
+    targets: Sequence[AuditTarget],
+    timeout: float,
+    shrink_seconds: float = 0.0,
+    progress: Callable[[str], None] = lambda _text: None,
+) -> Audit:
     """Return the audit of a model. Surfaces of one backend and interpreter share a process."""
     layers = questions_of_model(model)
-    source = describe.surfaces_by_name().get(model.surface)
     verdicts: list[dict[str, TargetVerdict]] = [{} for _ in layers]
     versions: dict[str, str] = {}
     seconds: dict[str, float] = {}
     for run, surfaces in _by_backend(targets).items():
         started = time.monotonic()
         names = [surface.name for surface in surfaces]
+        progress(f"{', '.join(names)}: starting")
         limits = Limits(timeout)
         try:
             with LocalEvaluator(run.backend, run.python, run.ledger(), surfaces=names, limits=limits) as evaluator:
-                found = audit_backend(evaluator, layers, source[1] if source else None, shrink_seconds)
+                found = audit_backend(evaluator, layers, surface_of_model(model), shrink_seconds, progress)
                 packages = evaluator.pool.environment["packages"]
         except IncompleteRun as error:
             raise IncompleteRun(run.with_install_hint(str(error))) from None

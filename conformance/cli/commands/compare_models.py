@@ -13,18 +13,21 @@ import numpy as np
 
 from conformance import ConformanceError
 from conformance.cases.limits import MAX_ARRAY_ELEMENTS
-from conformance.cli.options import timeout_option
+from conformance.cli.options import NO_PROGRESS_OPTION, timeout_option
 from conformance.cli.parameter_types import parse_input_shapes
+from conformance.cli.progress import phase_progress
 from conformance.execution.job import Limits
 from conformance.execution.targets import run_targets
 from conformance.models.comparison.compare import FirstDifference, LayerComparison, Place, RunComparison, compare_models
 from conformance.models.comparison.drawn_inputs import KINDS, drawn_inputs
-from conformance.models.comparison.reasons import difference_text, smallest_difference
+from conformance.models.comparison.reasons import difference_text, layer_reasons, smallest_difference
 from conformance.models.comparison.recording import ModelInput, record_model
 from conformance.models.comparison.source import ModelSource, parse_model_source
 
 DEFAULT_TIME_LIMIT = 300.0
 """Seconds for all runs of one model."""
+MAX_OTHER_DIFFERENCES = 20
+"""Number of layers after the first difference whose reasons are printed."""
 MIN_RANK = 3
 """Smallest number of axes of an input: batch, channels, and one spatial axis."""
 
@@ -36,9 +39,9 @@ MIN_RANK = 3
     "--input",
     "shapes",
     multiple=True,
-    metavar="[NAME=]N,C,N[,N…]",
-    help="Shape of an input, channels first. Repeatable, for a model with several inputs, in their order. Needed "
-    "unless --input-file is given.",
+    metavar="[NAME=]SHAPE",
+    help="Shape of an input, channels first, such as 1x3x224x224. Repeatable, for a model with several inputs, in "
+    "their order. Needed unless --input-file is given.",
 )
 @click.option(
     "--input-file",
@@ -63,6 +66,7 @@ MIN_RANK = 3
     help="Interpreter of a backend that is installed in another environment. Repeatable.",
 )
 @timeout_option(DEFAULT_TIME_LIMIT)
+@NO_PROGRESS_OPTION
 def compare_models_command(  # noqa: PLR0917 - click passes the options by name
     source: str,
     port: str,
@@ -72,6 +76,8 @@ def compare_models_command(  # noqa: PLR0917 - click passes the options by name
     seed: int,
     backends: tuple[str, ...],
     timeout: float,
+    *,
+    quiet: bool,
 ) -> None:
     """Name the first layer at which a port of a model differs.
 
@@ -86,19 +92,23 @@ def compare_models_command(  # noqa: PLR0917 - click passes the options by name
 
     Exit status: 0 the models agree; 1 they differ; 2 wrong usage, or a model cannot be run.
 
-    Example: conformance compare-models SOURCE PORT --input 1,3,32,32
+    Example: conformance compare-models SOURCE PORT --input 1x3x32x32
     """
     first, second = parse_model_source(source), parse_model_source(port)
     pythons = _interpreters(backends, (first, second))
     inputs = dict(_inputs(shapes, input_file, kinds, seed))
     limits = Limits(case_seconds=timeout)
     started = time.monotonic()
-    recorded = record_model(first, list(inputs.values()), python=pythons[first.backend], limits=limits)
-    other = record_model(
-        second, list(inputs.values()), python=pythons[second.backend], limits=limits, weights=recorded.weights
-    )
-    comparisons = compare_models(recorded, other, list(inputs))
-    for line in comparison_lines(comparisons):
+    with phase_progress(is_quiet=quiet) as progress:
+        progress(f"running {first}")
+        recorded = record_model(first, list(inputs.values()), python=pythons[first.backend], limits=limits)
+        progress(f"running {second}")
+        other = record_model(
+            second, list(inputs.values()), python=pythons[second.backend], limits=limits, weights=recorded.weights
+        )
+        comparisons = compare_models(recorded, other, list(inputs), progress)
+        lines = list(comparison_lines(comparisons))
+    for line in lines:
         click.echo(line)
     click.echo(f"{time.monotonic() - started:.1f} s", err=True)
     sys.exit(int(any(one.first for one in comparisons)))
@@ -167,9 +177,6 @@ def comparison_lines(comparisons: Sequence[RunComparison]) -> Iterator[str]:
     """Yield the lines of the report: one for each layer, then the first difference of each input."""
     first = next((one for one in comparisons if one.first), comparisons[0])
     yield from _layer_table(first)
-    for name, layers in (("source", first.aligned.only_in_source), ("port", first.aligned.only_in_port)):
-        if layers:
-            yield f"only in the {name}, compared with the next layer: " + ", ".join(layer.name for layer in layers)
     yield ""
     for one in comparisons:
         if one.first is None:
@@ -178,6 +185,7 @@ def comparison_lines(comparisons: Sequence[RunComparison]) -> Iterator[str]:
             yield f"{one.kind}: {_difference_line(one.first)}"
     if first.first:
         yield from ("", *_details(first.first))
+        yield from _other_differences(first)
 
 
 def _limits_text(run: RunComparison) -> str:
@@ -191,8 +199,9 @@ def _limits_text(run: RunComparison) -> str:
 
 
 def _layer_table(run: RunComparison) -> Iterator[str]:
-    rows = [("source", "port", "operator", "output", "verdict", "error / bound")]
-    for layer in run.layers:
+    rows: list[tuple[str, ...]] = [("source", "port", "operator", "output", "verdict", "error / bound")]
+    for number, layer in enumerate(run.layers):
+        rows += _rows_without_partner(run, number)
         used = layer.verdict.budget_used
         rows.append(
             (
@@ -204,9 +213,20 @@ def _layer_table(run: RunComparison) -> Iterator[str]:
                 "" if used is None else f"{used:.2g}",
             )
         )
+    rows += _rows_without_partner(run, len(run.layers))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _rows_without_partner(run: RunComparison, position: int) -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the layers that have no partner and are before a pair."""
+    for is_port, layers in enumerate((run.aligned.only_in_source, run.aligned.only_in_port)):
+        for number, layer in layers:
+            if number == position:
+                names = ("-", layer.name) if is_port else (layer.name, "-")
+                shape = "x".join(map(str, layer.call.result.shape))
+                yield (*names, layer.call.operator, shape, "no partner", "")
 
 
 def _layer_verdict(layer: LayerComparison) -> str:
@@ -227,11 +247,11 @@ def _difference_line(found: FirstDifference) -> str:
 
 def _details(found: FirstDifference) -> Iterator[str]:
     if found.layer is None or found.place is Place.BETWEEN:
+        yield from found.reasons
         if math.isinf(found.difference):
             yield "The shapes or the positions of NaN differ. Compare the strides and sizes before this place."
         else:
             yield "The operators between these layers differ. Compare their parameters and weights, such as epsilon."
-        yield from found.reasons
         return
     layer = found.layer
     yield f"Layer {layer.source.name}: {layer.verdict.message or _worst_text(layer)}"
@@ -242,6 +262,20 @@ def _details(found: FirstDifference) -> Iterator[str]:
     if smallest:
         yield "Smallest input that shows the difference:"
         yield from (f"  {line}" for line in difference_text(smallest))
+
+
+def _other_differences(run: RunComparison) -> Iterator[str]:
+    """Yield the layers after the first difference that do not compute what the source's layer computes."""
+    first = run.first.layer if run.first and run.first.place is Place.LAYER else None
+    others = [layer for layer in run.layers if not layer.agrees and layer is not first]
+    if others:
+        yield ""
+        yield "Other layers that differ, judged on their own inputs:"
+    for layer in others[:MAX_OTHER_DIFFERENCES]:
+        reasons = layer_reasons(layer.source, layer.port) or [layer.verdict.message or _worst_text(layer)]
+        yield f"  {layer.source.name} (port: {layer.port.name}): {'; '.join(reasons)}"
+    if len(others) > MAX_OTHER_DIFFERENCES:
+        yield f"  and {len(others) - MAX_OTHER_DIFFERENCES} more"
 
 
 def _worst_text(layer: LayerComparison) -> str:

@@ -117,9 +117,9 @@ class TranslationRequest:
     "--input",
     "inputs",
     multiple=True,
-    metavar="LAYER=N,C,…",
-    help="For a model: the shape of the input of a layer; for a model file that is a graph, [NAME=]N,C,… of the input "
-    "of the model. Repeatable.",
+    metavar="LAYER=SHAPE",
+    help="For a model: the shape of the input of a layer, such as pool=1x64x112x112; for a model file that is a graph, "
+    "[NAME=]SHAPE of an input of the model. Repeatable.",
 )
 @click.option(
     "--reader",

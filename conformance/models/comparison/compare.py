@@ -13,25 +13,20 @@ the source model changes by one rounding error, plus the rounding of the largest
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 
 from conformance.cases.arrays import Array
-from conformance.judging.expected import Target
-from conformance.judging.verdict import OutcomeVerdict, ProgramOutcome, judge_outcome
-from conformance.models.comparison.layers import AlignedLayers, ModelLayer, align_layers, find_layers, find_readers
+from conformance.judging.verdict import OutcomeVerdict
+from conformance.models.comparison.alignment import AlignedLayers, align_layers
+from conformance.models.comparison.judgement import array_difference, judge_channels, judge_layer, noise_limit
+from conformance.models.comparison.layers import ModelLayer, find_layers, find_readers
 from conformance.models.comparison.reasons import layer_reasons
 from conformance.models.comparison.recording import RecordedModel, RecordedRun
-from reports.results.vocabulary import Outcome, Verdict
-
-NOISE_FACTOR = 64
-"""Factor of the measured effect of rounding. Two frameworks add in different orders."""
-MAX_CHANNELS = 4
-"""Output channels of a layer that the reference computes first: the first, the last, and two drawn ones."""
-
+from reports.results.vocabulary import Verdict
 
 MAX_PROVED_TERMS = 50_000_000
 """Number of terms up to which all elements of a layer are computed to prove that the next layer's inputs agree."""
@@ -105,9 +100,18 @@ class RunComparison:
     results_are_proved: bool = False
 
 
-def compare_models(source: RecordedModel, port: RecordedModel, kinds: Sequence[str]) -> list[RunComparison]:
+def compare_models(
+    source: RecordedModel,
+    port: RecordedModel,
+    kinds: Sequence[str],
+    progress: Callable[[str], None] = lambda _text: None,
+) -> list[RunComparison]:
     """Compare the runs of two models; kinds: the name of each input."""
-    return [_compare_runs(kind, *runs) for kind, *runs in zip(kinds, source.runs, port.runs, strict=True)]
+    found = []
+    for kind, *runs in zip(kinds, source.runs, port.runs, strict=True):
+        progress(f"comparing the layers for {kind}")
+        found.append(_compare_runs(kind, *runs))
+    return found
 
 
 def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun) -> RunComparison:
@@ -122,7 +126,7 @@ def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun) -> RunCompa
         replace(layer, agrees_later=agrees and layer.verdict.verdict != Verdict.AGREE)
         for layer, agrees in zip(layers, later, strict=False)
     ]
-    first = next(_differences(layers, source, port, results_are_proved=proved), None)
+    first = next(_differences(layers, aligned, source, port, results_are_proved=proved), None)
     return RunComparison(kind, layers, aligned, first, proved)
 
 
@@ -156,7 +160,7 @@ def _proves(layer: LayerComparison) -> bool:
     if _terms(source) > MAX_PROVED_TERMS:
         return False
     try:
-        verdicts = [_judge(source, one.x, one.call.result, None) for one in (source, port)]
+        verdicts = [judge_channels(source, one.x, one.call.result, None) for one in (source, port)]
     except (ValueError, TypeError, IndexError):
         return False
     return all(one.verdict == Verdict.AGREE for one in verdicts)
@@ -191,22 +195,41 @@ def _is_same(one: Array, other: Array) -> bool:
 
 
 def _differences(
-    layers: Sequence[LayerComparison], source: RecordedRun, port: RecordedRun, *, results_are_proved: bool
+    layers: Sequence[LayerComparison],
+    aligned: AlignedLayers,
+    source: RecordedRun,
+    port: RecordedRun,
+    *,
+    results_are_proved: bool,
 ) -> Iterator[FirstDifference]:
     """Yield the differences in the order of the layers. After the first one, other inputs differ as a consequence."""
     after = "the input"
-    for layer in layers:
+    for number, layer in enumerate(layers):
         if not layer.input_agrees:
+            without = list(_without_partner(aligned, number))
             yield FirstDifference(
-                Place.BETWEEN, layer, after, difference=layer.input_difference, limit=layer.input_limit
+                Place.BETWEEN, layer, after, without, difference=layer.input_difference, limit=layer.input_limit
             )
         if not layer.agrees:
             yield FirstDifference(Place.LAYER, layer, after, layer_reasons(layer.source, layer.port))
         after = layer.source.name
+    without = list(_without_partner(aligned, len(layers)))
     if len(source.results) != len(port.results):
-        yield FirstDifference(Place.RESULT, None, after, (f"{len(source.results)} and {len(port.results)} results",))
+        reason = f"{len(source.results)} and {len(port.results)} results"
+        yield FirstDifference(Place.RESULT, None, after, (reason, *without))
     for difference, limit in () if results_are_proved else _result_differences(source, port):
-        yield FirstDifference(Place.RESULT, None, after, difference=difference, limit=limit)
+        yield FirstDifference(Place.RESULT, None, after, without, difference=difference, limit=limit)
+
+
+def _without_partner(aligned: AlignedLayers, position: int) -> Iterator[str]:
+    """Yield the layers without a partner before a pair. Any of them may be the reason: it may be in another branch."""
+    for own, other, layers in (
+        ("source", "port", aligned.only_in_source),
+        ("port", "source", aligned.only_in_port),
+    ):
+        for number, layer in layers:
+            if number <= position:
+                yield f"layer {layer.name} of the {own} has no partner in the {other}"
 
 
 def _result_differences(source: RecordedRun, port: RecordedRun) -> Iterator[tuple[float, float]]:
@@ -222,70 +245,6 @@ def _compare_layers(source: ModelLayer, port: ModelLayer) -> LayerComparison:
     return LayerComparison(
         source, port, judge_layer(source, port), difference, noise_limit(source.x, source.input_noise)
     )
-
-
-def judge_layer(source: ModelLayer, port: ModelLayer) -> OutcomeVerdict:
-    """Judge the result of the port's layer by the exact result of the source's layer for the same input.
-
-    First some output channels are computed, and all only if these agree and the weights of the layers differ.
-    """
-    source, found = source.with_bias_of(port), port.call.result
-    try:
-        shape = found.shape[1] if found.ndim > 1 else 0
-        chosen = _chosen_channels(shape)
-        verdict = _judge(source, port.x, found, chosen)
-        if verdict.verdict == Verdict.AGREE and chosen is not None and not _has_same_weights(source, port):
-            return _judge(source, port.x, found, None)
-        return verdict
-    except (ValueError, TypeError, IndexError) as error:
-        return OutcomeVerdict(Verdict.DIFFER, message=f"the layer of the source does not accept this input: {error}")
-
-
-def _judge(source: ModelLayer, x: Array, found: Array, channels: Sequence[int] | None) -> OutcomeVerdict:
-    if channels is not None and _output_channels(source, x) != found.shape[1]:
-        channels = None
-    exact = source.expected(x, channels)
-    result = found if channels is None else found[:, list(channels)]
-    return judge_outcome(ProgramOutcome(Outcome.RETURNED, (result,)), Target(exact, exact.bound()))
-
-
-def _output_channels(source: ModelLayer, x: Array) -> int:
-    return int(source.call.result.shape[1] if "kernel" in source.call.inputs else x.shape[1])
-
-
-def _chosen_channels(count: int) -> Sequence[int] | None:
-    if count <= MAX_CHANNELS:
-        return None
-    # The same channels in each run.
-    drawn = np.random.default_rng(count).choice(count, MAX_CHANNELS - 2, replace=False)
-    return sorted({0, count - 1, *map(int, drawn)})
-
-
-def _has_same_weights(source: ModelLayer, port: ModelLayer) -> bool:
-    names = {*source.call.inputs, *port.call.inputs} - {"x", "bias"}
-    return all(
-        name in source.call.inputs
-        and name in port.call.inputs
-        and np.array_equal(source.call.inputs[name], port.call.inputs[name])
-        for name in names
-    )
-
-
-def array_difference(one: Array, other: Array) -> float:
-    """Return the largest absolute difference, infinite if the shapes or the positions of NaN and infinities differ."""
-    if one.shape != other.shape:
-        return float("inf")
-    with np.errstate(invalid="ignore"):
-        same = (one == other) | (np.isnan(one) & np.isnan(other))
-        change = np.where(same, 0.0, np.abs(one.astype(np.float64) - other.astype(np.float64)))
-    return float(np.where(np.isnan(change), np.inf, change).max(initial=0.0))
-
-
-def noise_limit(values: Array, noise: float) -> float:
-    """Return the largest difference that rounding explains."""
-    finite = np.abs(values[np.isfinite(values)].astype(np.float64)) if values.size else np.zeros(0)
-    epsilon = float(np.finfo(values.dtype).eps) if values.dtype.kind == "f" else 0.0
-    return NOISE_FACTOR * (noise + epsilon * float(finite.max(initial=0.0)))
 
 
 def _in_layout_of(one: Array, other: Array) -> Array:

@@ -1,12 +1,11 @@
-"""The layers of a recorded run, and which layers of two models belong together.
+"""The layers of a recorded run.
 
 A layer is a call of a window operator with the explicit padding before it.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -145,41 +144,3 @@ def find_readers(layers: Sequence[ModelLayer]) -> list[int | None]:
         next((reader for reader in range(position + 1, count) if may_read(reader, position)), None)
         for position in range(count)
     ]
-
-
-@dataclass(frozen=True)
-class AlignedLayers:
-    """Layers of two models that belong together, in order, and those without a counterpart."""
-
-    pairs: Sequence[tuple[ModelLayer, ModelLayer]]
-    only_in_source: Sequence[ModelLayer]
-    only_in_port: Sequence[ModelLayer]
-
-
-def align_layers(source: Sequence[ModelLayer], port: Sequence[ModelLayer]) -> AlignedLayers:
-    """Pair layers by what they compute and the shape of their results, and the rest by what they compute."""
-    pairs = list(_matching_pairs(source, port))
-    in_source, in_port = ({pair[side] for pair in pairs} for side in (0, 1))
-    return AlignedLayers(
-        [(source[first], port[second]) for first, second in pairs],
-        [layer for index, layer in enumerate(source) if index not in in_source],
-        [layer for index, layer in enumerate(port) if index not in in_port],
-    )
-
-
-def _matching_pairs(source: Sequence[ModelLayer], port: Sequence[ModelLayer]) -> Iterator[tuple[int, int]]:
-    """Yield the positions of layers that belong together, in order."""
-    families = ([layer.family for layer in source], [layer.family for layer in port])
-    if families[0] == families[1]:
-        yield from zip(range(len(source)), range(len(port)), strict=True)
-        return
-    keys = [[(one.family, one.call.result.shape[1:]) for one in layers] for layers in (source, port)]
-    matcher: difflib.SequenceMatcher[Any] = difflib.SequenceMatcher(None, keys[0], keys[1], autojunk=False)
-    start, other = 0, 0
-    for block in matcher.get_matching_blocks():
-        before = families[0][start : block.a], families[1][other : block.b]
-        gap = difflib.SequenceMatcher(None, *before, autojunk=False)
-        for inner in gap.get_matching_blocks():
-            yield from ((start + inner.a + step, other + inner.b + step) for step in range(inner.size))
-        yield from ((block.a + step, block.b + step) for step in range(block.size))
-        start, other = block.a + block.size, block.b + block.size

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from conformance.cases.arrays import Array
-from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic
+from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry, PaddingWord
 from conformance.models.comparison.layers import ModelLayer
 from conformance.translation.ad_hoc_case import size_text
+from reference import Windows
 
 MAX_SMALL_EXTENT = 9
 """Largest extent of the inputs among which the smallest one that shows a difference is searched."""
@@ -114,7 +115,8 @@ def smallest_difference(source: ModelLayer, port: ModelLayer) -> SmallestDiffere
     """Return the smallest input for which the reference of two layers differs; None if none is found.
 
     The input has one image and as few cells as possible. Its values are negative first, so that padding with zeros
-    shows, and then of both signs.
+    shows, and then of both signs. Padding that may be the word `same` depends on the input size, so only sizes are
+    tried for which it is the recorded padding. The models' own layers then show the difference too.
     """
     axes = source.x.ndim - 2
     if "kernel" in source.call.inputs and "kernel" in port.call.inputs:
@@ -124,6 +126,8 @@ def smallest_difference(source: ModelLayer, port: ModelLayer) -> SmallestDiffere
     )
     for size in sizes:
         extents = (*size, *[size[-1]] * (axes - len(size)))
+        if not all(_has_recorded_padding(layer, extents) for layer in (source, port)):
+            continue
         count = int(np.prod(extents))
         for values in (-1 - np.arange(count), np.arange(count) % 5 - 2):
             x = values.reshape(1, 1, *extents).astype(source.x.dtype)
@@ -131,6 +135,22 @@ def smallest_difference(source: ModelLayer, port: ModelLayer) -> SmallestDiffere
             if found and (found[0].shape != found[1].shape or not np.array_equal(*found)):
                 return SmallestDifference(x, *found)
     return None
+
+
+def _has_recorded_padding(layer: ModelLayer, extents: Sequence[int]) -> bool:
+    """Whether a layer has the padding of its recorded call for another input size, also if its padding is `same`."""
+    call = layer.call
+    if OPERATORS[call.operator].geometry is not Geometry.WINDOWS:
+        return True
+    found, window = all_parameters(layer), call.parameters.get("window", call.inputs.get("kernel", call.x).shape[2:])
+    for word in (PaddingWord.SAME_UPPER, PaddingWord.SAME_LOWER):
+        own, other = (
+            Windows.of(size, window, found["stride"], word.value, found["dilation"]).pads
+            for size in (call.x.shape[2:], extents)
+        )
+        if own == call.parameters.get("padding") and any(map(any, own)):
+            return other == own
+    return True
 
 
 def _results(source: ModelLayer, port: ModelLayer, x: Array) -> tuple[Array, Array] | None:

@@ -1,7 +1,7 @@
 // Add the pictures of layers and the drawings of smallest inputs to the pages of audits.
 window.Report.withData(() => {
   "use strict";
-  const { data, ArrayView, WindowView, WindowPicture } = window.Report;
+  const { data, ArrayView, Code, WindowView, WindowPicture } = window.Report;
   const { useState } = preactHooks;
   const html = htm.bind(preact.h);
   const MARGIN = "600px"; // distance from the screen at which a picture is drawn
@@ -32,6 +32,12 @@ window.Report.withData(() => {
       }
     }, { rootMargin: MARGIN });
     for (const place of places) watch.observe(place);
+  }
+
+  for (const place of document.querySelectorAll(".audit .source")) {
+    const text = place.textContent.trimEnd();
+    place.replaceChildren();
+    preact.render(html`<${Code} text=${`${text}\n`} label=${place.dataset.label} />`, place);
   }
 
   drawNear(document.querySelectorAll(".layer-picture"), (place, { audit, layer }) => {

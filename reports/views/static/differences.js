@@ -32,6 +32,7 @@ window.Report.withData(() => {
   }
 
   for (const place of document.querySelectorAll(".source")) {
+    if (place.closest(".audit")) continue; // done by the script of audits, whose page has no other one
     const text = place.textContent.trimEnd();
     place.replaceChildren();
     preact.render(html`<${Code} text=${`${text}\n`} label=${place.dataset.label} />`, place);

@@ -64,7 +64,7 @@ def test_file_lists_its_layers_and_asks_for_a_shape_once(translated):
 
 def test_shape_and_value_change_the_text(translated):
     _, out, _ = translated(
-        "model.py --from torch --to flax --input pool=1,8,16,16 --set planes=2 --surface keras-jax.layers"
+        "model.py --from torch --to flax --input pool=1x8x16x16 --set planes=2 --surface keras-jax.layers"
     )
     assert "nn.Conv(2, (3, 3), strides=(1, 1), padding=((2, 2), (2, 2)))" in out
     assert "give the shape" not in out

@@ -9,7 +9,14 @@ from rich.console import Console
 from conformance.adapters import registry
 from conformance.cli import progress
 from conformance.cli.options import Verbosity
-from conformance.cli.progress import RunProgress, duration_text, progress_bar, progress_text, reading_progress
+from conformance.cli.progress import (
+    RunProgress,
+    duration_text,
+    phase_progress,
+    progress_bar,
+    progress_text,
+    reading_progress,
+)
 from reports.results import DifferenceKind, Outcome, ResultRecord, Status
 from tests.support.fake_backends import ALWAYS_WRONG, CRASHES, backend, family, surface
 
@@ -157,3 +164,22 @@ def test_quiet_run_prints_unexpected_results_and_the_last_line(ran):
     assert "pass" not in out
     assert out.count("on numpy.s1") == 6
     assert out.splitlines()[-1] == "✗ 6 unexpected results"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "quiet", "is_shown"), [(Terminal, False, True), (Terminal, True, False), (io.StringIO, False, False)]
+)
+def test_phases_are_shown_on_a_terminal_only(monkeypatch, stream, quiet, is_shown):
+    shown = stream()
+    monkeypatch.setattr(progress.sys, "stderr", shown)
+    monkeypatch.setenv("FORCE_COLOR", "1")  # which makes each console a terminal for rich
+    monkeypatch.setattr(progress, "Console", lambda **_: Console(file=shown, width=80))
+    with phase_progress(is_quiet=quiet) as report:
+        report("reading [b]net.onnx")
+    assert ("reading [b]net.onnx" in shown.getvalue()) is is_shown
+    assert is_shown or not shown.getvalue().strip()

@@ -1,14 +1,19 @@
 import sys
+from dataclasses import replace
 
 import pytest
 
+from conformance.adapters import registry
+from conformance.adapters.api import Unsupported
 from conformance.exploration.evaluation import LocalEvaluator
 from conformance.judging.ledger import Ledger, LedgerEntry
-from conformance.models.audit import Audit, audit_backend, questions_of_model
+from conformance.models.audit import audit_backend, questions_of_model
 from conformance.models.layer import Model, ModelLayer
 from conformance.models.questions import Numbers
 from conformance.models.records import audit_record
 from conformance.models.report import WRITERS, markdown_lines, terminal_lines
+from conformance.models.verdicts import Audit
+from reference import Windows
 from reports.analysis.audits import remarks_of
 from reports.results.audits import LayerVerdict
 from tests.support.fake_backends import RAISES, backend, surface
@@ -26,11 +31,14 @@ def lossy_maximum(step):
     return tuple(IGNORES_NAN.format(window=step.window).splitlines())
 
 
-def audited(layers, *surfaces, ledger=None, source=None, seconds=0.0):
-    """Return the audit of these layers on fake surfaces; seconds: for the search for smallest inputs."""
+def audited(layers, *surfaces, ledger=None, source=None, seconds=0.0, on=None):
+    """Return the audit of these layers on fake surfaces; seconds: for the search for smallest inputs.
+
+    on: the backend of the surfaces, a fake one by default.
+    """
     model = Model("model.file", "fake.source", tuple(layers), {"Relu": 2})
     questions = questions_of_model(model)
-    with LocalEvaluator(backend(*surfaces), sys.executable, ledger or Ledger()) as evaluator:
+    with LocalEvaluator(on or backend(*surfaces), sys.executable, ledger or Ledger()) as evaluator:
         verdicts = audit_backend(evaluator, questions, source, seconds)
     found = (one.audited(own) for one, own in zip(questions, verdicts, strict=True))
     return Audit(model, tuple(one.name for one in surfaces), tuple(found))
@@ -111,17 +119,74 @@ def test_equal_layers_are_run_once_and_named_together():
     assert remarks(audit)[0].names == "stem.pool, head.pool"
 
 
-def test_the_terminal_table_fits_100_columns(audit):
+LONG_NAME = "features.stage1.block2.branch3.pointwise_convolution/pool"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_terminal_shows_whole_names_and_the_summary_last(audit, width):
+    layer = ModelLayer(LONG_NAME, "max_pool", PLAIN, (1, 3, 8, 9))
+    targets = ("fake.right.with_a_long_name", "fake.another-target", "fake.third")
+    found = audit_record(audited([POOL, layer], *map(surface, targets)))
+    for record, name in ((audit_record(audit), "stem.pool"), (found, LONG_NAME)):
+        lines = list(terminal_lines(record, width))
+        assert max(map(len, lines)) <= width
+        assert "…" not in "".join(lines[:20])
+        columns = lines[2].index("geometry")
+        head = "".join(line[:columns].strip() for line in lines)
+        assert name in head
+        count = len(record.surfaces)
+        assert [line.split(":")[0] for line in lines[-count:]] == list(record.surfaces)
+        assert "same" in lines[-count]
+
+
+def test_names_of_targets_are_wrapped_in_the_head_of_the_table():
+    targets = ("fake.right.with_a_long_name", "fake.another-target")
+    lines = list(terminal_lines(audit_record(audited([POOL], *map(surface, targets))), 80))
+    head = lines[2 : next(number for number, line in enumerate(lines) if line.startswith("---"))]
+    cells = ["".join(line[start : start + 14].strip() for line in head) for start in (80 - 26, 80 - 12)]
+    assert cells == list(targets)
+
+
+def test_layers_without_windows_are_counted_before_the_summary(audit):
     lines = list(terminal_lines(audit_record(audit)))
-    assert max(map(len, lines)) <= 100
-    assert any(line.startswith("stem.pool") and line.endswith("unsupported") for line in lines)
     assert "Not checked, because they have no windows: 2 Relu." in lines
+    assert any(line.startswith("stem.pool") and line.endswith("unsupported") for line in lines)
 
 
-def test_a_long_name_keeps_its_end():
-    layer = ModelLayer("features.stage1.block2.branch3.pool", "max_pool", PLAIN, (1, 3, 8, 8))
-    lines = list(terminal_lines(audit_record(audited([layer], surface("fake.right")))))
-    assert any(line.split("  ")[0].endswith("branch3.pool") for line in lines)
+def test_layers_that_are_not_read_are_one_line():
+    problem = "quantized layers are not checked"
+    layers = [ModelLayer(f"{kind}.{n}", source=kind, problem=problem) for kind in ("CONV_2D", "PAD") for n in range(9)]
+    lines = list(terminal_lines(audit_record(audited(layers, surface("fake.right"), surface("fake.other")))))
+    assert lines.count(f"Not read: 18 layers (CONV_2D, PAD): {problem}.") == 1
+
+
+CEIL = {**PLAIN, "window": (3, 3), "rounding": "ceil"}
+
+
+def floor_only(step):
+    """A call without rounding up, and with padding by the word `same`."""
+    if step.parameters["rounding"] != "floor":
+        return Unsupported("the call rounds down")
+    return "x" if step.padded and not is_same_padding(step) else CALLS["max_pool"](step)
+
+
+def is_same_padding(step):
+    return step.padding == Windows.of(step.shape[2:], step.window, step.stride, "same_upper").pads
+
+
+CALLS = registry.get_backend("numpy").surfaces[0].lowerings
+
+
+@pytest.mark.parametrize("extent", [8, 9])
+def test_one_call_that_is_exact_for_the_size_is_no_rewrite(extent):
+    numpy = registry.get_backend("numpy")
+    target = replace(numpy.surfaces[0], name="fake.floor", lowerings={"max_pool": floor_only})
+    layer = ModelLayer("pool", "max_pool", CEIL, (1, 3, extent, extent))
+    found = audited([layer], target, on=replace(numpy, surfaces=(target,)))
+    assert verdict(found, "fake.floor").verdict is LayerVerdict.SAME
+    (remark,) = remarks(found, "fake.floor")
+    assert remark.text.startswith("written as one call with the padding of this input size: exact for ")
+    assert f"{extent} x {extent}" in remark.text.partition(", not for ")[0]
 
 
 def test_markdown_does_not_interpret_the_names_of_layers():
@@ -139,4 +204,15 @@ def test_remarks_name_the_gravest_first(audit):
 
 
 def test_every_format_has_a_writer(audit):
-    assert all("stem" in "\n".join(write(audit_record(audit))) for write in WRITERS.values())
+    assert all("stem" in "\n".join(write(audit_record(audit), 100)) for write in WRITERS.values())
+
+
+def test_every_format_has_what_to_write(audit):
+    record = audit_record(audit, programs={(0, "fake.wrong"): "x = keras.layers.Right()(x)"})
+    assert all("x = keras.layers.Right()(x)" in "\n".join(write(record, 100)) for write in WRITERS.values())
+
+
+def test_a_program_with_backticks_stays_a_block_of_code():
+    layer = ModelLayer("pool", "max_pool", PLAIN, (1, 3, 8, 8))
+    record = audit_record(audited([layer], surface("fake.right")), programs={(0, "fake.right"): "# ```"})
+    assert "\n````python\n# ```\n````\n" in "\n".join(markdown_lines(record))

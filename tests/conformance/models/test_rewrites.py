@@ -1,41 +1,45 @@
+from dataclasses import replace
+
 from conformance.catalogue import describe
-from conformance.models.audit import (
-    Audit,
-    AuditedLayer,
-    LayerVerdict,
-    TargetVerdict,
-    questions_of_model,
-)
+from conformance.exploration.evaluation import SurfaceResult
+from conformance.models.audit import questions_of_model
 from conformance.models.layer import Model, ModelLayer
-from conformance.models.rewrites import case_of_layer, rewrite_lines, rewrite_reason
+from conformance.models.rewrites import NO_CHANGE_KNOWN, case_of_layer, rewrite_programs, rewrite_reason
+from conformance.models.verdicts import Audit, AuditedLayer, LayerVerdict, TargetVerdict
+from reports.results.vocabulary import Status
 
 CONV = {"stride": (2, 2), "padding": "same_upper", "dilation": (1, 1), "groups": 1}
 LAYER = ModelLayer("stem", "conv", CONV, (1, 4, 8, 8), kernel=(6, 4, 3, 3), bias=True)
+PASSES, FAILS = SurfaceResult("torch.nn", Status.PASS), SurfaceResult("torch.nn", Status.KNOWN)
+RESULTS = {"integers": PASSES, "infinity": PASSES, "NaN": FAILS}
+LITERT = describe.surfaces_by_name()["litert"]
+AVERAGE = {"window": (3, 3), "stride": (2, 2), "padding": ((1, 1), (1, 1)), "count_include_pad": True}
 TARGET = describe.surfaces_by_name()["torch.nn"]
 
 
-def lines(layer, how="padded"):
-    """Return the printed rewrites of a layer that torch.nn computes in this way."""
+def program(layer, how="padded", target=TARGET, source=None, reason="", **options):
+    """Return what to write for a layer that a target computes in this way, "" for nothing."""
     (questions,) = questions_of_model(Model("m", "onnx.reference", (layer,)))
-    verdicts = {"torch.nn": TargetVerdict(LayerVerdict.REWRITE, how)}
+    name = target[1].name
+    verdicts = {name: TargetVerdict(LayerVerdict.REWRITE, how, reason, results=RESULTS)}
     audited = AuditedLayer(questions.layers, questions.checked, "", verdicts)
-    return "\n".join(rewrite_lines(Audit(Model("m", "", (layer,)), ("torch.nn",), (audited,)), [TARGET], 110))
+    found = rewrite_programs(Audit(Model("m", "", (layer,)), (name,), (audited,)), [target], source, 110, **options)
+    return found.get((0, name), "")
 
 
-def test_the_program_has_all_channels_of_the_layer_and_its_name():
-    text = lines(LAYER)
-    assert "# stem" in text
+def test_the_program_has_all_channels_of_the_layer():
+    text = program(LAYER)
     assert "nn.Conv2d(4, 6, 3" in text
     assert "ConstantPad2d((0, 1, 0, 1)" in text
 
 
 def test_a_layer_that_is_one_call_is_not_printed():
-    assert lines(LAYER, "native") == ""
+    assert program(LAYER, "native") == ""
 
 
 def test_a_layer_that_is_too_large_for_a_case_is_printed_with_fewer_channels():
     large = ModelLayer("stem", "conv", CONV, (1, 4096, 64, 64), kernel=(8192, 4096, 3, 3))
-    assert "nn.Conv2d(" in lines(large)
+    assert "nn.Conv2d(" in program(large)
 
 
 def test_the_reason_of_a_rewrite_is_that_of_the_adapter():
@@ -54,3 +58,43 @@ def test_the_first_layer_of_a_network_has_its_own_size():
     parameters = {"stride": (2, 2), "padding": ((3, 3), (3, 3)), "dilation": (1, 1), "groups": 1}
     case = case_of_layer(ModelLayer("conv1", "conv", parameters, (1, 3, 224, 224), kernel=(64, 3, 7, 7)))
     assert (case.shape, case.inputs["kernel"].shape) == ((1, 3, 224, 224), (64, 3, 7, 7))
+
+
+def test_a_program_says_what_the_audit_verified():
+    assert "run in this audit: agrees for integers, infinity; differs for NaN" in program(LAYER)
+    assert "verified:" not in program(LAYER)
+
+
+def test_a_converted_target_gets_the_change_of_the_model():
+    layer = ModelLayer("pool", "avg_pool", AVERAGE, (1, 4, 8, 8))
+    functional = describe.surfaces_by_name()["torch.nn.functional"][1]
+    assert program(layer, target=LITERT, source=functional).splitlines() == [
+        "# before the conversion, pad the input with 0 by 1 x 1; then",
+        "# write the layer as avg_pool, window 3, stride 2, padding 0",
+        "x = F.pad(x, (1, 1, 1, 1))",
+        "x = F.avg_pool2d(x, 3, stride=2)",
+    ]
+    assert "F." not in program(layer, target=LITERT)
+    assert "class Graph" in program(layer, target=LITERT, with_graphs=True)
+
+
+def test_without_a_change_of_the_model_there_is_one_line():
+    layer = ModelLayer("pool", "lp_pool", {"window": (3, 3), "stride": (2, 2), "p": 2}, (1, 4, 8, 8))
+    assert program(layer, "composed", target=LITERT) == f"# {NO_CHANGE_KNOWN}"
+
+
+def test_a_call_for_one_size_is_printed_before_the_program_for_every_size():
+    same = CONV | {"padding": ((1, 1), (1, 1))}
+    layer = ModelLayer("stem", "conv", same, (1, 4, 9, 9), kernel=(6, 4, 3, 3))
+    target = describe.surfaces_by_name()["keras-jax.layers"]
+    text = program(layer, "native", target=target, reason="exact for 9 x 9")
+    assert text.index("exact for 9 x 9") < text.index('padding="same"') < text.index("ZeroPadding2D(((1, 1), (1, 1))")
+    every = replace(layer, parameters=same | {"stride": (1, 1)})  # `same` for every size
+    assert program(every, "native", target=target) == ""
+
+
+def test_one_call_for_the_input_size_is_printed_with_it():
+    parameters = {"window": (3, 3), "stride": (2, 2), "padding": ((0, 0), (0, 0)), "rounding": "ceil"}
+    layer = ModelLayer("pool", "max_pool", parameters, (1, 4, 8, 8))
+    text = program(layer, "native", target=describe.surfaces_by_name()["keras-jax.layers"])
+    assert 'MaxPooling2D(3, strides=2, padding="same"' in text

@@ -1,3 +1,4 @@
+import subprocess
 import sys
 
 import numpy as np
@@ -44,6 +45,17 @@ def test_a_lost_nan_is_shown_by_fewer_numbers(losing):
     assert np.isnan(found.expected.exact.value).any()
     assert not np.isnan(found.got).all()
     assert "fmax" in found.program
+
+
+def test_the_printed_program_runs_alone_and_shows_the_difference(losing, tmp_path):
+    candidate = question(POOL, Numbers.NAN)
+    found = smallest_result(losing, "fake.lossy", [candidate], result_of(losing, candidate, "fake.lossy"), seconds=60)
+    # Without the suite: another folder, and Python without the user's and the environment's paths.
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", found.program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.strip()) == (1, "differs")
+    assert "expected" in done.stdout
 
 
 def test_a_search_without_time_returns_nothing(losing):

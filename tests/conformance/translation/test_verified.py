@@ -58,7 +58,9 @@ def test_sentence_counts_the_cases_of_the_call_before_those_of_the_operator(summ
 def test_sentence_says_that_no_case_has_these_parameters(summary):
     # The other surface has such a case, this one has none.
     text = sentence(summary, call="window 5, stride 1, padding 0")
-    assert text.startswith("verified: alpha 2.9.0, no case with window 5, stride 1, padding 0 agrees; 4 cases of")
+    assert text.startswith(
+        "not verified with window 5, stride 1, padding 0; with other parameters, on alpha 2.9.0: 4 cases of"
+    )
 
 
 def test_sentence_for_a_composition_counts_the_operator_only(summary):

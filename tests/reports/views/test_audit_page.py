@@ -82,3 +82,21 @@ def test_the_report_draws_layers_on_its_page_of_audits(visit, tmp_path):
     expect(opened.locator(".layer-picture svg").first).to_be_visible()
     opened.get_by_role("link", name="stem.pool").click()
     expect(opened.locator("#audit-0-layer-0")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("is_report", [True, False])
+def test_what_to_write_has_a_button_that_copies_it(visit, tmp_path, is_report):
+    path, text = tmp_path / "audit.html", "# layers.Right() " * 20 + "\nx = Right()(x)"
+    verdict = example.TargetVerdictRecord(verdict=LayerVerdict.REWRITE, how="padded", reason="why", program=text)
+    audit = example.audit(example.layer("stem", {"one": verdict, "two": verdict}))
+    pages = (
+        render_html(Report(()), operators=drawing_properties(), audits=[audit]) if is_report else page(*audit.layers)
+    )
+    path.write_text(pages, "utf-8")
+    opened = visit(path, width=390)
+    if is_report:
+        opened.get_by_role("link", name="Audits").click()
+    opened.locator(".audit-programs summary").first.click()
+    expect(opened.get_by_role("button", name="Copy what to write").first).to_be_visible()
+    assert opened.locator(".audit-programs code").first.inner_text().strip() == text
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 390

@@ -25,6 +25,8 @@ MAX_NODES = 200000
 MAX_WEIGHTS = 4096
 """Maximum number of elements of a kernel that are written. Of a larger kernel, the first channels are written."""
 MAX_NAME_LENGTH = 200
+MAX_SETTINGS = 8
+"""Maximum number of different settings of one kind of layer without a window that are written."""
 
 
 class ModelError(Exception):
@@ -46,6 +48,7 @@ class Model:
         self.limits = limits
         self.layers: list[dict[str, Any]] = []
         self.others: dict[str, int] = {}
+        self.settings: dict[str, list[dict[str, Any]]] = {}
         self.nodes: list[dict[str, Any]] = []
 
     def add(self, name: str, operator: str, parameters: dict[str, Any], **fields: Any) -> None:
@@ -60,9 +63,16 @@ class Model:
         """Add a layer that has a window but cannot be checked, with the reason."""
         self._append({"name": name, "source": source, "problem": str(problem)[:MAX_NAME_LENGTH]})
 
-    def add_other(self, kind: str) -> None:
-        """Count a layer that has no window."""
+    def add_other(self, kind: str, **settings: Any) -> None:
+        """Count a layer that has no window.
+
+        settings: numbers on whose default frameworks differ, such as epsilon, by the names of the framework.
+        """
         self.others[kind] = self.others.get(kind, 0) + 1
+        numbers = {name: value for name, value in settings.items() if value is None or type(value) in (int, float)}
+        known = self.settings.setdefault(kind, []) if numbers and _is_finite(numbers) else [numbers]
+        if numbers not in known and len(known) < MAX_SETTINGS:
+            known.append(numbers)
 
     def add_node(self, name: str, kind: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
         """Add a node of the graph in its order, whether or not it has a window. A reader of another format need not.
@@ -192,7 +202,13 @@ def main(request_path: str, result_path: str) -> None:
             read_reference(request["source"], request["readers"], model)
         else:
             runpy.run_path(request["readers"][0]["script"])["read_model"](request["source"], model)
-        result = {"layers": model.layers, "others": model.others, "nodes": model.nodes, "surface": model.surface}
+        result = {
+            "layers": model.layers,
+            "others": model.others,
+            "settings": model.settings,
+            "nodes": model.nodes,
+            "surface": model.surface,
+        }
     except ModelError as error:
         result = {"error": str(error)}
     except MemoryError:

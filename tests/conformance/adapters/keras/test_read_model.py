@@ -86,6 +86,12 @@ def test_a_file_has_the_layers_of_its_factory(folder):
     assert from_file.surface.startswith("keras-")
 
 
+def test_a_normalization_has_the_numbers_of_the_model(folder):
+    assert read("keras", folder / "make.keras", PYTHON).settings["BatchNormalization"] == [
+        {"epsilon": 0.001, "momentum": 0.99}
+    ]
+
+
 def test_layers_have_their_weights(folder):
     stem, depthwise, *_others = (one for one in read("keras", folder / "make.keras", PYTHON).layers if one.kernel)
     assert (stem.kernel, stem.bias, depthwise.kernel, depthwise.bias) == ((8, 3, 3, 3), True, (16, 1, 3, 3), False)

@@ -216,3 +216,13 @@ def test_every_node_is_listed_with_the_values_that_it_reads(tmp_path):
         ("copy", "Identity", ()), ("c", "Conv", ("x",)), ("r", "Relu", ("a",)),
     ]  # fmt: skip
     assert model.is_chain
+
+
+@needs_onnx
+def test_a_normalization_has_its_attributes_or_the_defaults_of_the_specification(tmp_path):
+    body = (
+        "four = [weights(n, 4) for n in 'smbv']; save([node('BatchNormalization', ['x', *'smbv'], ['z'], epsilon=0.5),"
+    )
+    body += "node('BatchNormalization', ['z', *'smbv'], ['y'])], [1, 4, 9, 9], four)"
+    settings = read(build(tmp_path, body)).settings
+    assert settings == {"BatchNormalization": [{"epsilon": 0.5, "momentum": 0.9}, {"epsilon": 1e-5, "momentum": 0.9}]}

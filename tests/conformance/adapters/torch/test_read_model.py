@@ -148,3 +148,8 @@ def test_an_archive_that_unpacks_to_more_than_the_limit_is_not_unpacked(folder):
         archive.filelist[0].file_size = 1 << 40  # what the directory of the archive says
     with pytest.raises(ConformanceError, match="the limit is"):
         read(folder, str(path))
+
+
+def test_a_normalization_has_the_numbers_of_the_model(folder):
+    model = read(folder, "net:make", **{"": (1, 3, 21, 21)})
+    assert model.settings == {"BatchNorm2d": [{"eps": 1e-5, "momentum": 0.1}]}

@@ -113,11 +113,21 @@ def test_an_audit_as_json_is_a_page_of_the_report(model, tmp_path):
     assert "--audit needs --format html" in refused.output
 
 
-@pytest.mark.parametrize("output_format", ["html", "json"])
-def test_fix_needs_a_format_of_text(model, output_format):
+@pytest.mark.parametrize("output_format", ["terminal", "html", "markdown", "json"])
+def test_fix_writes_programs_in_every_format(model, output_format, monkeypatch):
+    monkeypatch.setattr(audit, "rewrite_programs", lambda *_, **__: {(0, "numpy.loops"): "x = written(x)"})
     result = run(model, "--target", "numpy", "--fix", "--format", output_format)
-    assert isinstance(result.exception, ConformanceError)
-    assert "--fix" in str(result.exception)
+    assert result.exit_code == 0
+    assert "x = written(x)" in result.output
+
+
+def test_full_programs_belong_to_fix(model):
+    result = run(model, "--target", "numpy", "--full-programs")
+    assert str(result.exception) == "--full-programs: needs --fix"
+
+
+def test_progress_is_not_written_without_a_terminal(model):
+    assert run(model, "--target", "numpy").stderr == ""
 
 
 def test_the_time_limit_of_the_search_is_in_the_help():

@@ -348,7 +348,10 @@ def test_first_count_is_that_of_the_parameters(translated, tmp_path):
     agreeing = f"verified: torch 2.13.0, 2 cases with window 3, stride 2, padding 1 agree; {every}"
     assert sentences[0] == agreeing
     assert sentences[1] == f"{agreeing}; none with 3 spatial axes"
-    assert sentences[2] == f"verified: torch 2.13.0, no case with window 2, stride 2, padding 0 agrees; {every}"
+    assert (
+        sentences[2]
+        == f"not verified with window 2, stride 2, padding 0; with other parameters, on torch 2.13.0: {every}"
+    )
 
 
 @pytest.mark.parametrize(

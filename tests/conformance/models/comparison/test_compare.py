@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from conformance.models.comparison import compare as comparing
-from conformance.models.comparison.compare import Place, array_difference, compare_models, noise_limit
+from conformance.models.comparison.compare import Place, compare_models
+from conformance.models.comparison.judgement import array_difference, noise_limit
 from conformance.models.comparison.reasons import smallest_difference
 from conformance.models.comparison.recording import RecordedModel, RecordedRun, nudged
 from conformance.models.comparison.source import ModelSource
+from reference import Windows
 from tests.support.recorded_models import MISTAKES, Recording, record_network
 
 
@@ -133,6 +135,14 @@ def test_the_smallest_input_shows_the_mistake(mistake, shape):
     found = smallest_difference(first.layer.source, first.layer.port)
     assert found.x.shape == shape
     assert found.source.shape != found.port.shape or not np.array_equal(found.source, found.port)
+
+
+def test_the_smallest_input_shows_another_padding_if_the_port_computes_it_from_the_size():
+    """Padding `same` for 1 cell is 1 x 1, as in the source. The recorded padding is that of even extents."""
+    first = compare(record_network("same padding")).first
+    found = smallest_difference(first.layer.source, first.layer.port)
+    assert Windows.of(found.x.shape[2:], 3, 2, "same_upper").pads == ((0, 1), (0, 1))
+    assert not np.array_equal(found.source, found.port)
 
 
 def test_layers_that_agree_have_no_smallest_difference():

@@ -4,7 +4,6 @@ import pytest
 from conformance.judging.expected import compute_reference
 from conformance.models.comparison.layers import (
     ModelLayer,
-    align_layers,
     find_layers,
     find_readers,
     select_channels,
@@ -51,23 +50,6 @@ def test_channels_of_pooling_are_those_of_the_input():
     x, weights, parameters = select_channels(X, {}, {"window": (2, 2)}, [1, 3], "max_pool")
     assert np.array_equal(x, X[:, [1, 3]])
     assert (weights, parameters) == ({}, {"window": (2, 2)})
-
-
-def test_a_layer_without_counterpart_is_left_out():
-    layers = find_layers([call("max_pool", window=(2, 2)), call("avg_pool", window=(2, 2))])
-    others = find_layers([call("avg_pool", window=(2, 2))])
-    found = align_layers(layers, others)
-    assert [(one.call.operator, two.call.operator) for one, two in found.pairs] == [("avg_pool", "avg_pool")]
-    assert [one.call.operator for one in found.only_in_source] == ["max_pool"]
-    assert not found.only_in_port
-
-
-def test_layers_with_other_shapes_are_paired_by_what_they_compute():
-    layers = find_layers([call("max_pool", window=(2, 2)), call("global_avg_pool"), call("avg_pool", window=(5, 5))])
-    others = find_layers([call("max_pool", window=(3, 3)), call("avg_pool", window=(5, 5))])
-    found = align_layers(layers, others)
-    assert len(found.pairs) == 2
-    assert found.pairs[0][0].call.operator == "max_pool"
 
 
 @pytest.mark.parametrize(("operator", "other"), [("max_pool", "adaptive_max_pool"), ("avg_pool", "global_avg_pool")])

@@ -1,0 +1,153 @@
+"""Which layers of two models belong together: a sequence alignment of what is known of them.
+
+Two layers can only belong together if they compute the same kind of result. Each further property that they share adds
+to the score of the pair: equal weights most, then the words of their names, the shape of the window, the parameters and
+the shape of the result. The alignment is the order-preserving set of pairs with the largest sum of scores. A layer that
+is missing in one model therefore has no partner, and does not shift the pairs after it. Layers that run in another
+order, such as the branches of a block, are paired afterwards if their weights or their names are equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from conformance.cases.arrays import Array
+from conformance.models.comparison.layers import ModelLayer
+
+FAMILY_SCORE = 2
+"""Score of a pair of layers that share only what they compute."""
+NAME_SCORE = 4
+"""Score of equal names. Names that share some words have a part of it."""
+AUTOMATIC_NAME = re.compile(r"\b([A-Z]\w*?)_(\d+)(?!\w)")
+"""A name that some frameworks give a layer: its class and a number from 0, such as Conv_0."""
+DIMENSIONS = re.compile(r"(?<=[a-z])[123]d(?![a-z])")
+"""The dimensions in the name of a class, such as conv2d, which are no number of a layer."""
+
+
+@dataclass(frozen=True)
+class AlignedLayers:
+    """Layers of two models that belong together, in the order of the source, and those without a partner.
+
+    only_in_source, only_in_port: with the number of pairs before each layer.
+    """
+
+    pairs: Sequence[tuple[ModelLayer, ModelLayer]]
+    only_in_source: Sequence[tuple[int, ModelLayer]]
+    only_in_port: Sequence[tuple[int, ModelLayer]]
+
+
+def align_layers(source: Sequence[ModelLayer], port: Sequence[ModelLayer]) -> AlignedLayers:
+    """Return the alignment of the layers of two models."""
+    ordered = list(_best_pairs(pair_scores(source, port)))
+    pairs = sorted([*ordered, *_reordered_pairs(source, port, ordered)])
+    return AlignedLayers(
+        [(source[first], port[second]) for first, second in pairs],
+        list(_without_partner(source, [first for first, _ in pairs])),
+        list(_without_partner(port, [second for _, second in pairs])),
+    )
+
+
+def _without_partner(layers: Sequence[ModelLayer], paired: Sequence[int]) -> Iterator[tuple[int, ModelLayer]]:
+    for index, layer in enumerate(layers):
+        if index not in paired:
+            before = [number + 1 for number, other in enumerate(paired) if other < index]
+            yield max(before, default=0), layer
+
+
+def name_words(name: str) -> tuple[str, ...]:
+    """Return the words and numbers of a name: layer1.0.conv1, layer1_0_conv1 and layer1/0/Conv_0 have the same."""
+    counted = AUTOMATIC_NAME.sub(lambda found: f"{found[1]}_{int(found[2]) + 1}", name)
+    return tuple(re.findall(r"[a-z]+|\d+", DIMENSIONS.sub("", counted.lower())))
+
+
+def _weights(layer: ModelLayer) -> Hashable:
+    kernel = layer.call.inputs.get("kernel")
+    return None if kernel is None else (kernel.shape, kernel.tobytes())
+
+
+def _window(layer: ModelLayer) -> Hashable:
+    kernel = layer.call.inputs.get("kernel")
+    return layer.call.parameters.get("window") if kernel is None else kernel.shape
+
+
+def _parameters(layer: ModelLayer) -> Hashable:
+    return repr(sorted((name, repr(value)) for name, value in layer.call.parameters.items()))
+
+
+PROPERTIES: Mapping[Callable[[ModelLayer], Hashable], int] = {
+    _weights: 8,
+    _window: 3,
+    _parameters: 1,
+    lambda layer: layer.call.operator: 1,
+    lambda layer: layer.call.result.shape[1:]: 1,
+}
+"""Properties of a layer, and the score of two layers that share one. None is not shared."""
+
+
+def pair_scores(source: Sequence[ModelLayer], port: Sequence[ModelLayer]) -> Array:
+    """Return the score of each pair of layers, an array (source, port). It is 0 if they cannot belong together."""
+    scores = FAMILY_SCORE + NAME_SCORE * _name_similarity([one.name for one in source], [one.name for one in port])
+    for property_of, score in PROPERTIES.items():
+        scores += score * _is_equal(*([property_of(layer) for layer in layers] for layers in (source, port)))
+    return scores * _is_equal([one.family for one in source], [one.family for one in port])
+
+
+def _is_equal(source: Sequence[Hashable], port: Sequence[Hashable]) -> Array:
+    numbers = {value: number for number, value in enumerate(dict.fromkeys([*source, *port]))}
+    one, other = (np.array([numbers[value] for value in values], np.int64) for values in (source, port))
+    found: Array = (one[:, None] == other) & (one != numbers.get(None, -1))[:, None]
+    return found
+
+
+def _name_similarity(source: Sequence[str], port: Sequence[str]) -> Array:
+    """Return the share of common pairs of neighbouring words of each two names, from 0 to 1."""
+    pairs = [
+        [{*zip(("", *words), words, strict=False)} for words in map(name_words, names)] for names in (source, port)
+    ]
+    known = {pair: column for column, pair in enumerate({pair for side in pairs for one in side for pair in one})}
+    has = [np.zeros((len(side), len(known)), np.float32) for side in pairs]
+    for side, table in zip(pairs, has, strict=True):
+        for row, own in zip(table, side, strict=True):
+            row[[known[pair] for pair in own]] = 1
+    common = has[0] @ has[1].T
+    either = has[0].sum(1)[:, None] + has[1].sum(1) - common
+    similarity: Array = common / np.maximum(either, 1)
+    return similarity
+
+
+def _best_pairs(scores: Array) -> Iterator[tuple[int, int]]:
+    """Yield the order-preserving pairs with the largest sum of scores, the last pair first (Needleman and Wunsch)."""
+    best = np.zeros((scores.shape[0] + 1, scores.shape[1] + 1), np.float32)
+    for row, own in enumerate(scores):
+        best[row + 1, 1:] = np.maximum.accumulate(np.maximum(best[row, 1:], best[row, :-1] + own))
+    row, column = scores.shape
+    while row and column:
+        if best[row, column] == best[row - 1, column]:
+            row -= 1
+        elif best[row, column] == best[row, column - 1]:
+            column -= 1
+        else:
+            row, column = row - 1, column - 1
+            yield row, column
+
+
+def _reordered_pairs(
+    source: Sequence[ModelLayer], port: Sequence[ModelLayer], pairs: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Yield pairs of the remaining layers that have equal weights or else equal names."""
+    left, right = (
+        [index for index in range(len(layers)) if index not in {pair[side] for pair in pairs}]
+        for side, layers in enumerate((source, port))
+    )
+    for same in (_weights, lambda layer: (layer.family, name_words(layer.call.name)) if layer.call.name else None):
+        for first in list(left):
+            own = same(source[first])
+            second = next((one for one in right if own is not None and same(port[one]) == own), None)
+            if second is not None:
+                left.remove(first)
+                right.remove(second)
+                yield first, second

@@ -1,0 +1,35 @@
+import pytest
+
+from conformance.models.layer import Model
+from conformance.models.other_layers import other_layer_notes
+
+BATCH_NORM = {"BatchNorm2d": [{"eps": 1e-5, "momentum": 0.1}]}
+
+
+def notes(targets, surface="torch.nn", settings=BATCH_NORM):
+    return list(other_layer_notes(Model("m", surface, (), {"BatchNorm2d": 2}, settings=settings), targets))
+
+
+def test_numbers_of_the_model_are_compared_with_the_defaults_of_the_target():
+    assert notes(["keras-jax.layers", "keras-torch.layers", "onnxruntime"]) == [
+        "BatchNorm2d with eps=1e-05, momentum=0.1 in the model: set epsilon (torch eps=1e-05; keras epsilon=0.001); "
+        "momentum (torch momentum=0.1, the weight of the new value; keras momentum=0.99, the weight of the old value)."
+    ]
+
+
+@pytest.mark.parametrize("targets", [["onnxruntime"], ["torch.nn.functional"], []])
+def test_without_defaults_of_the_target_the_numbers_are_stated(targets):
+    assert notes(targets) == ["BatchNorm2d with eps=1e-05, momentum=0.1 in the model."]
+
+
+def test_the_value_of_the_model_counts_and_not_its_default():
+    (text,) = notes(["flax.linen"], settings={"BatchNorm2d": [{"eps": 1e-3, "momentum": None}]})
+    assert "epsilon (torch eps=0.001; flax epsilon=1e-05)" in text
+    assert "momentum=None in the model" in text
+
+
+def test_a_number_of_a_file_is_not_longer_than_what_it_means():
+    (text,) = notes(
+        ["keras-jax.layers"], "onnx.reference", {"BatchNormalization": [{"epsilon": 9.999999747378752e-06}]}
+    )
+    assert "epsilon (onnx epsilon=1e-05; keras epsilon=0.001)" in text
