@@ -142,6 +142,14 @@ class Connection:
         self.memory_bytes = max(map(processes.resident_bytes, measured))
         return self.memory_bytes
 
+    @property
+    def owns_resources(self) -> bool:
+        """Whether it owns something that a program in another process may miss: a socket, a lock, processor time."""
+        worker = self._worker_pid or processes.worker_pid(self.process.pid)
+        if not worker:  # it has not started, or the system reports no processes
+            return not processes.PROC_FOLDER.is_dir()
+        return processes.owns_resources(worker) or bool(processes.descendant_pids(worker))
+
     def stop(self) -> None:
         """Close the input of the process, wait for its exit, and kill what remains."""
         self._outbox.put(None)

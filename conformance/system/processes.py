@@ -1,6 +1,6 @@
 """Read process information from /proc, and kill processes that a worker started.
 
-A supervisor is the process whose first child is a worker.
+A supervisor is the process whose first child is the parent of a worker.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def machine_memory_bytes() -> int:
 
 
 def worker_pid(supervisor: int) -> int:
-    """Return the process id of a supervisor's first child, which is the worker; 0 before the worker has started."""
-    return next(iter(child_pids(supervisor)), 0)
+    """Return the process id of a supervisor's first grandchild, which is the worker; 0 before it has started."""
+    return next((worker for parent in child_pids(supervisor)[:1] for worker in child_pids(parent)), 0)
 
 
 def child_pids(process: int) -> list[int]:
@@ -79,6 +79,21 @@ def descendant_pids(process: int) -> list[int]:
         found += direct
         queue += direct
     return found
+
+
+def owns_resources(process: int) -> bool:
+    """Whether a process has a socket or a lock of a file. True if the system does not report it."""
+    try:
+        descriptors = list((PROC_FOLDER / str(process) / "fd").iterdir())
+    except OSError:
+        return True
+    for descriptor in descriptors:
+        with contextlib.suppress(OSError):  # it has just been closed
+            if os.readlink(descriptor).startswith("socket:"):
+                return True
+            if b"\nlock:" in (PROC_FOLDER / str(process) / "fdinfo" / descriptor.name).read_bytes():
+                return True
+    return False
 
 
 def _pids_with_variable(variable: bytes) -> Iterator[int]:
