@@ -81,7 +81,7 @@ def test_worker_is_replaced_after_a_program_with_another_result_alone(tmp_path):
 
 
 SHARED = {
-    "file": ("open(os.open({path!r}, os.O_RDWR | os.O_CREAT), 'r+b', 0)", "shared.read(1)", "shared.tell() == 0"),
+    "file": ("open({path!r}, 'rb', 0)", "shared.read(1)", "shared.tell() == 0"),
     "contents of a file": (
         "tempfile.TemporaryFile(buffering=0)",
         "shared.write(b'abc')",
@@ -91,7 +91,7 @@ SHARED = {
     "socket": ("socket.socketpair()", "shared[0].send(b'a')", "not select.select(shared[1:], [], [], 0)[0]"),
     "memory": ("mmap.mmap(-1, 4096)", "shared.write(b'a')", "shared.find(b'a') < 0"),
     "temporary file": (
-        "tempfile.mkstemp()[1]",
+        "(path := tempfile.mkstemp(), os.close(path[0]))[0][1]",
         "open(shared, 'w').write('a')",
         "os.path.getsize(shared) == 0",
     ),
@@ -99,15 +99,16 @@ SHARED = {
 
 
 @pytest.mark.parametrize(("opened", "change", "is_unchanged"), SHARED.values(), ids=SHARED)
-def test_change_of_what_the_setup_has_opened_changes_no_status(tmp_path, opened, change, is_unchanged):
-    opened = opened.format(path=__file__)
-    setup = f"{SETUP}import mmap, select, socket, tempfile\nshared = {opened}\n"
-    if "mkstemp" in opened:
-        setup += "os.closerange(3, 100)\n"
+@pytest.mark.parametrize("end", ["", "\nos._exit(1)"])
+def test_what_the_setup_has_opened_is_the_same_for_each_program_alone(opened, change, is_unchanged, end):
+    setup = f"{SETUP}import mmap, select, socket, tempfile\nshared = {opened.format(path=__file__)}\n"
+    worker = LoneWorker(backend(setup=setup), PYTHON, Limits(case_seconds=5))
     check = f"assert {is_unchanged}"
-    # The first program fails, and therefore runs alone, too. So do the others, because they fail after it.
-    found = results(tmp_path, f"{check}\n{change}\nraise ValueError", check, setup=setup)
-    assert {name: record["status"] for name, record in found.items()} == dict.fromkeys("bcd", "pass") | {"a": "fail"}
+    try:
+        found = [worker.run_alone(Job(program(body), (X,)))[0] for body in (f"{check}\n{change}{end}", check, check)]
+    finally:
+        worker.kill()
+    assert [one.kind for one in found] == ["crashed" if end else "returned", "returned", "returned"]
 
 
 def test_process_that_shares_no_file_with_its_forks_has_forks():
@@ -120,8 +121,7 @@ def test_process_that_shares_no_file_with_its_forks_has_forks():
             worker.kill()
 
 
-@pytest.mark.parametrize("end", ["", "\nraise ValueError", "\nos._exit(1)"])
-@pytest.mark.parametrize(
+CHANGES = pytest.mark.parametrize(
     ("change", "check"),
     [
         (NONBLOCKING, FLOOD),
@@ -131,11 +131,24 @@ def test_process_that_shares_no_file_with_its_forks_has_forks():
         ("os.setpriority(os.PRIO_PGRP, 0, 15)", "assert os.getpriority(os.PRIO_PROCESS, 0) == usual"),
     ],
 )
-def test_flags_of_errors_and_priority_of_a_group_are_those_of_one_program(tmp_path, change, check, end):
-    setup = f"{SETUP}usual = os.getpriority(os.PRIO_PROCESS, 0)\n"
-    found = results(tmp_path, change + end, check, setup=setup)
-    assert {found[name]["status"] for name in "bcd"} == {"pass"}
-    assert all("after_others" not in found[name] for name in "bcd")
+USUAL = f"{SETUP}usual = os.getpriority(os.PRIO_PROCESS, 0)\n"
+
+
+@CHANGES
+def test_flags_of_errors_and_priority_of_a_group_are_restored(change, check):
+    assert [one.kind for one in outcomes(change, check, setup=USUAL)] == ["returned", "returned"]
+
+
+@CHANGES
+@pytest.mark.parametrize("end", ["", "\nos._exit(1)"])
+def test_flags_of_errors_and_priority_of_a_group_are_those_of_one_fork(change, check, end):
+    worker = LoneWorker(backend(setup=USUAL), PYTHON, Limits(case_seconds=5))
+    try:
+        found = [worker.run_alone(Job(program(body), (X,)))[0] for body in (change + end, check)]
+        assert worker.has_forks
+    finally:
+        worker.kill()
+    assert [one.kind for one in found] == ["crashed" if end else "returned", "returned"]
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,9 @@ def test_result_is_confirmed_in_a_new_process_if_the_process_that_forks_is_lost(
 
 def test_message_of_a_rejection_is_that_of_the_program_alone(tmp_path):
     further = damage("raise TypeError('damaged')")
-    lines = lambda stride: (*further(stride), *(("raise ValueError('own')",) if stride > 2 else ()))
-    found = results(tmp_path, lines, (CASES[0], CASES[2]))
+    cases = CASES[0], CASES[2]
+    found = results(
+        tmp_path, lambda stride: (*further(stride), *(("raise ValueError('own')",) if stride > 2 else ())), cases
+    )
     assert (found["c"]["status"], found["c"]["message"]) == ("fail", "ValueError: own")
     assert "TypeError: damaged" in found["c"]["after_others"]
