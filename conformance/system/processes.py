@@ -50,6 +50,9 @@ def kill_below(supervisor: int) -> bool:
     """Kill all descendants of a supervisor and return whether it had any. The supervisor then exits."""
     descendants = descendant_pids(supervisor)
     _kill_all(descendants)
+    if descendants:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(supervisor, signal.SIGCONT)  # a program may have stopped it
     return bool(descendants)
 
 
