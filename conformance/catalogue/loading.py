@@ -35,7 +35,6 @@ from reports.results.vocabulary import Level
 ReadProgress = Callable[[int], None]
 """Called with the number of cases read so far."""
 CASES_PER_PROGRESS_CALL = 100
-"""Maximum number of errors listed for a file. The check of the file stops after them."""
 
 
 @dataclass(frozen=True)

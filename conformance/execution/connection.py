@@ -148,7 +148,8 @@ class Connection:
         worker = self._worker_pid or processes.worker_pid(self.process.pid)
         if not worker:  # it has not started, or the system reports no processes
             return not processes.PROC_FOLDER.is_dir()
-        return processes.owns_resources(worker) or bool(processes.descendant_pids(worker))
+        # A child process that has ended has no memory. It may remain until the worker ends.
+        return processes.owns_resources(worker) or any(map(processes.resident_bytes, processes.descendant_pids(worker)))
 
     def stop(self) -> None:
         """Close the input of the process, wait for its exit, and kill what remains."""
