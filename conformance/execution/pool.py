@@ -90,8 +90,9 @@ class WorkerPool:
         for worker in self.workers:
             worker.kill()
 
-    def _owners(self) -> list[Worker]:
-        return [worker for worker in self.workers if worker.connection and worker.connection.owns_resources]
+    def _owners(self) -> dict[Worker, str]:
+        owned = {worker: worker.connection.owned_resource() for worker in self.workers if worker.connection}
+        return {worker: resource for worker, resource in owned.items() if resource}
 
     @property
     def has_owners(self) -> bool:
@@ -101,8 +102,8 @@ class WorkerPool:
     def end_owners(self) -> bool:
         """End the processes that own resources of the system. Return whether there were any."""
         owners = self._owners()
-        for worker in owners:
-            worker.end_process("it owns a socket, a lock or another process")
+        for worker, resource in owners.items():
+            worker.end_process(f"it owns {resource}")
         return bool(owners)
 
     def end_process(self, process: int, reason: str) -> None:

@@ -11,9 +11,9 @@ arrays, which the header lists as [{"dtype", "shape"}]. bfloat16 is sent as 16-b
 and returns an array with dtype name bfloat16, or a structured array with one uint16 field named bfloat16.
 
 setup    {"request", "threads", "setup", "probe"?, "reset", "packages"}
-                          -> {"request", "ready": true, "python", "packages", "cpu", "hardware", "forks"}
+                          -> {"request", "ready": true, "python", "packages", "cpu", "hardware", "forks", "resources"}
                           or {"request", "ready": false, "message", "part"}: part names the text that failed
-           forks: whether it runs programs in forks
+           forks: whether it runs programs in forks; resources: its open files and shared memory after the setup
 run      {"request", "program", "text"?, "alone"?, "arrays"}
                           -> {"request", "outcome", "message", "seconds", "certain", "changed", "exit", "arrays"}
            certain: whether the program text caused the crash, so that a retry would crash too
@@ -649,6 +649,7 @@ def main() -> None:
             reply["forks"] = bool(request.get("alone")) and worker_state.forks.can_fork(
                 call_prctl(SET_CHILD_SUBREAPER, 1)
             )
+            reply["resources"] = worker_state.forks.open_resources()
             exit_fork(process)
             write_frame(replies, {"request": request["request"], **reply})
         elif "alone" in request:

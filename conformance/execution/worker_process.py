@@ -141,7 +141,7 @@ class Worker:
                 )
             raise WorkerFailed(f"setup: {header['message']}")
         self.environment = start_environment(header, self.backend)
-        connection.forks = header["forks"]
+        connection.forks, connection.resources_at_start = header["forks"], header["resources"]
         # The framework itself may use most of the memory; only what its programs add counts as a leak.
         self._memory_at_start = connection.measure_memory()
         self._waiting_since = time.monotonic()

@@ -84,21 +84,6 @@ def descendant_pids(process: int) -> list[int]:
     return found
 
 
-def owns_resources(process: int) -> bool:
-    """Whether a process has a socket or a lock of a file. True if the system does not report it."""
-    try:
-        descriptors = list((PROC_FOLDER / str(process) / "fd").iterdir())
-    except OSError:
-        return True
-    for descriptor in descriptors:
-        with contextlib.suppress(OSError):  # it has just been closed
-            if os.readlink(descriptor).startswith("socket:"):
-                return True
-            if b"\nlock:" in (PROC_FOLDER / str(process) / "fdinfo" / descriptor.name).read_bytes():
-                return True
-    return False
-
-
 def _pids_with_variable(variable: bytes) -> Iterator[int]:
     """Yield the ids of the processes with this `NAME=value` in their environment."""
     for entry in PROC_FOLDER.glob("[0-9]*/environ"):

@@ -59,14 +59,15 @@ def results(tmp_path, first, others, jobs=1, **texts):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("resource", RESOURCES.values(), ids=RESOURCES)
-@pytest.mark.parametrize("owner", ["process", "child"])
+@pytest.mark.parametrize("owner", ["process", "child", "daemon"])
 def test_resource_that_an_earlier_program_owns_changes_no_status(tmp_path, free_port, resource, jobs, owner):
     text = "import fcntl, socket\n" + resource.format(port=free_port, path=str(tmp_path / "lock"))
     # A child acquires the resource itself, because locks of a process are not inherited.
     owns = f"{text}\n{KEEPS}port"
-    if owner == "child":
+    if owner != "process":
         keeps = f"{text}\ntime.sleep(60)\nos._exit(0)".replace(NEWLINE, INDENTED)
-        owns = f"if os.fork() == 0:\n    {keeps}\ntime.sleep(0.3)"
+        start = "os.setsid()\n    if os.fork():\n        os._exit(0)\n    " if owner == "daemon" else ""
+        owns = f"if os.fork() == 0:\n    {start}{keeps}\ntime.sleep(0.3)"
     # Two programs that need the same port at the same time would disturb each other.
     needs = f"if jobs == 1 or x.shape == (1, 1, 3, 3):\n    {text.replace(NEWLINE, INDENTED)}\n    port.close()"
     found = results(tmp_path, owns, needs, jobs, setup=f"{SETUP}jobs = {jobs}\n")

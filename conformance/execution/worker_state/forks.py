@@ -18,7 +18,7 @@ def can_fork(kills_orphans: bool) -> bool:
     children of the supervisor, which kills them late.
     """
     try:
-        if not kills_orphans or len(os.listdir("/proc/self/task")) > 1 or has_shared_files() or has_shared_memory():
+        if not kills_orphans or len(os.listdir("/proc/self/task")) > 1 or has_shared_files() or shared_memory():
             return False
         os.waitpid(-1, os.WNOHANG)  # raises ChildProcessError if there are no children
     except ChildProcessError:
@@ -26,6 +26,19 @@ def can_fork(kills_orphans: bool) -> bool:
     except OSError:
         pass
     return False
+
+
+def open_resources() -> list[str]:
+    """Return the open files of the process, /dev/null, and the names of its memory that forks share."""
+    found = {os.devnull}
+    if not os.path.isdir(OPEN_FILES):
+        return []
+    for name in os.listdir(OPEN_FILES):
+        try:
+            found.add(os.readlink(f"{OPEN_FILES}/{name}"))
+        except FileNotFoundError:  # the descriptor with which the folder was read
+            continue
+    return sorted(found | set(shared_memory()))
 
 
 def has_shared_files() -> bool:
@@ -39,8 +52,8 @@ def has_shared_files() -> bool:
     return bool(TEMPORARY_FOLDER and os.listdir(TEMPORARY_FOLDER))
 
 
-def has_shared_memory() -> bool:
-    """Whether the process has memory that it can write and that it shares with its forks."""
+def shared_memory() -> list[str]:
+    """Return the names of the memory that the process can write and that it shares with its forks."""
     with open("/proc/self/maps", "rb") as stream:
-        permissions = [line.split(None, 2)[1] for line in stream]
-    return any(b"w" in one and b"s" in one for one in permissions)
+        lines = [line.split(None, 5) for line in stream]
+    return [os.fsdecode(b"".join(line[5:]).rstrip()) for line in lines if b"w" in line[1] and b"s" in line[1]]
