@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from conformance.cases.schema_predicate import compile_definition
 from conformance.cases.yaml_reader import YamlDocument, YamlPath
+from conformance.system.error_lines import first_errors
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -71,8 +72,8 @@ class DocumentError:
 
 
 def error_messages(document: YamlDocument, schema: Path) -> list[str]:
-    """Return every error of the document as `file:line: case …: key …: message`, in the order of lines."""
-    return [f"{document.path}:{error.line}: {error.message}" for error in document_errors(document, schema)]
+    """Return the first errors of the document as `file:line: case …: key …: message`, in the order of lines."""
+    return first_errors(f"{document.path}:{error.line}: {error.message}" for error in document_errors(document, schema))
 
 
 def document_errors(document: YamlDocument, schema: Path, limit: int | None = None) -> list[DocumentError]:

@@ -6,6 +6,7 @@ can expand to gigabytes) and duplicate keys.
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -97,8 +98,11 @@ def _check_expansion(path: Path, text: str) -> None:
 def read_text(path: Path) -> str:
     """Return the text of a file. Raises CatalogueError if it cannot be read, is not UTF-8 or is too large."""
     try:
-        if path.stat().st_size > MAX_YAML_BYTES:
-            raise CatalogueError(f"{path}: {path.stat().st_size} bytes, more than the limit of {MAX_YAML_BYTES}")
+        status = path.stat()
+        if status.st_size > MAX_YAML_BYTES:
+            raise CatalogueError(f"{path}: {status.st_size} bytes, more than the limit of {MAX_YAML_BYTES}")
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):  # reading it could last without end
+            raise CatalogueError(f"{path}: not a regular file")
         return path.read_text("utf-8")
     except OSError as error:
         raise CatalogueError(f"{path}: {error.strerror or error}") from None

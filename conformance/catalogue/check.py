@@ -32,6 +32,7 @@ from conformance.judging.declaration_check import declaration_errors
 from conformance.judging.expected import compute_expected
 from conformance.judging.ledger import Ledger
 from conformance.system.cache import Cache, source_digest
+from conformance.system.error_lines import first_errors
 from conformance.system.parallel import map_parallel
 from conformance.translation.lowering import translate
 from reports.results.vocabulary import Status
@@ -117,8 +118,8 @@ def check_problems(
             found[name] = result.lock_record
     yield from _convention_problems(catalogue)
     if ledger is not None:
-        yield from ledger.unmatched_entries(catalogue.cases, [surface.name for surface in surfaces])
-        yield from _entries_without_program(ledger, catalogue.cases, surfaces)
+        unmatched = ledger.unmatched_entries(catalogue.cases, [surface.name for surface in surfaces])
+        yield from first_errors([*unmatched, *_entries_without_program(ledger, catalogue.cases, surfaces)])
     if lock is not None:
         now = lock_records(catalogue, found)
         yield from _lock_problems(
@@ -129,8 +130,8 @@ def check_problems(
     # Only the built-in catalogue is checked against a lock, and surfaces declare answers for its conventions.
     if lock is not None:
         for name in registry.backend_names():
-            yield from declaration_errors(registry.get_backend(name), catalogue.cases)
-        yield from unanswered_conventions(catalogue, ledger)
+            yield from first_errors(declaration_errors(registry.get_backend(name), catalogue.cases))
+        yield from first_errors(unanswered_conventions(catalogue, ledger))
 
 
 def unanswered_conventions(catalogue: Catalogue, ledger: Ledger | None = None) -> Iterator[str]:

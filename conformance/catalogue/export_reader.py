@@ -154,6 +154,8 @@ def damaged_files(folder: Path) -> Iterator[str]:
 def read_verified(path: Path, digest: object) -> bytes:
     """Return the content of a file. Raises CatalogueError if it cannot be read or has another SHA-256."""
     try:
+        if path.exists() and not path.is_file():
+            raise CatalogueError(f"{path}: not a regular file")
         content = path.read_bytes()
     except OSError as error:
         raise CatalogueError(f"{path}: {error.strerror}") from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from conformance.catalogue import export_reader, lock
 from conformance.catalogue.sweep_rows import SweepReader, is_exhaustive, row_id_prefix, sweep_definition_text
 from conformance.catalogue.sweeps import Sweep
 from conformance.system.cache import cached_catalogue
+from conformance.system.error_lines import MAX_FILE_ERRORS, sort_errors
 from conformance.system.garbage_collection import paused_garbage_collection
 from conformance.system.packed_sequence import MAX_UNPACKED_ITEMS, PackedSequence, compact
 from reports.results.key_set import KeySet
@@ -35,8 +35,6 @@ from reports.results.vocabulary import Level
 ReadProgress = Callable[[int], None]
 """Called with the number of cases read so far."""
 CASES_PER_PROGRESS_CALL = 100
-MAX_FILE_ERRORS = 20
-"""Maximum number of errors listed for a file. The check of the file stops after them."""
 
 
 @dataclass(frozen=True)
@@ -317,15 +315,3 @@ def _read_case(
     for found in all_errors(family, raw, location, [(one.key_path[2:], one.is_removable) for one in known]):
         errors.append(f"{document.location_of((*item, *found.key_path))}: {case_prefix(document, item)}{found}")
     return None
-
-
-def sort_errors(errors: Iterable[str]) -> list[str]:
-    """Sort error messages by line within each file; files and messages without a file stay in their order."""
-    files: dict[str, int] = {}
-
-    def sort_key(text: str) -> tuple[int, int, str]:
-        location = re.match(r"(.*?):(\d+): ", text)
-        file, line = location.groups() if location else ("", "0")
-        return files.setdefault(file, len(files)), int(line), text if location else ""
-
-    return sorted(errors, key=sort_key)

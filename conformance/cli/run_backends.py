@@ -12,6 +12,7 @@ import click
 
 from conformance import IncompleteRun
 from conformance.catalogue import loading
+from conformance.catalogue.declarations import check_declarations_of_run
 from conformance.cli.console import output_console
 from conformance.cli.options import Verbosity
 from conformance.cli.program_errors import program_error_lines
@@ -28,7 +29,6 @@ from conformance.execution.pinned_check import check_printed_outputs
 from conformance.execution.run import Run
 from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
-from conformance.judging.declaration_check import check_declarations
 from reports.analysis.summary import escape_control_characters
 from reports.results import LiveResults
 from reports.views.terminal import render_terminal
@@ -48,7 +48,7 @@ def run_backends(
     if not cases.select(level, operators, globs):
         raise IncompleteRun("no case is selected")
     for target in targets:
-        check_declarations(target.backend, cases.cases, whole_catalogue=not options.paths)
+        check_declarations_of_run(target.backend, cases, options.paths)
     problems: list[IncompleteRun] = []
     written: list[LiveResults] = []
     with expectation_source(use_caches=options.use_caches) as expected:

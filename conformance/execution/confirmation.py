@@ -8,6 +8,7 @@ from dataclasses import replace
 from conformance.adapters.api import Backend
 from conformance.execution.job import Job
 from conformance.execution.lone_worker import LoneWorker
+from conformance.execution.pool import WorkerPool
 from conformance.execution.task import Task, TaskJudge
 from conformance.judging.expected import Expected
 from conformance.judging.repeats import is_same_outcome, outcome_text
@@ -18,13 +19,21 @@ from reports.results import Outcome, ResultRecord, Status
 class Confirmer:
     """Repeats programs in processes in which no other program has run. One worker for each mode of the backend.
 
-    new_worker: returns a worker for a backend in a mode; times: number of runs of each program.
+    new_worker: returns a worker for a backend in a mode; times: number of runs of each program; pool: returns the
+    workers whose results are confirmed.
     """
 
-    def __init__(self, backend: Backend, new_worker: Callable[[Backend], LoneWorker], times: int) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        new_worker: Callable[[Backend], LoneWorker],
+        times: int,
+        pool: Callable[[], WorkerPool],
+    ) -> None:
         self._backend = backend
         self._new_worker = new_worker
         self._times = times
+        self._pool = pool
         self._workers: dict[str, LoneWorker] = {}
 
     def needs_confirmation(self, outcome: ProgramOutcome, result: ResultRecord) -> bool:
@@ -32,10 +41,12 @@ class Confirmer:
 
         If an answer of a backend of the suite depends on earlier programs, this is a finding about its framework.
         """
-        if self._backend.trusted or outcome.alone or outcome.kind == Outcome.UNSUPPORTED:
+        if self._backend.trusted or outcome.kind == Outcome.UNSUPPORTED:
             return False
         # A case that must be rejected agrees with every exception, also with one that an earlier program has caused.
         is_right = result.status == Status.PASS and outcome.kind == Outcome.RETURNED
+        if outcome.alone:
+            return not is_right and self._pool().has_owners
         return not is_right or bool(outcome.changed_state)
 
     def confirmed(
@@ -64,6 +75,23 @@ class Confirmer:
         combine: makes one outcome of those of repeated runs. is_right: whether an outcome needs no other explanation.
         Raises WorkerFailed.
         """
+        again = self._run_alone(job, first, combine, is_right)
+        # What another program has left in its process, such as a port, may be missing in this one.
+        if not (is_right(again) and again.kind == Outcome.RETURNED) and self._pool().end_owners():
+            again = self._run_alone(job, first, combine, is_right)
+        if _is_confirmed(first, again):
+            return again  # its message is that of the program alone
+        self._pool().end_process(first.process, "a program has another result alone in a process")
+        return replace(again, after_others=outcome_text(first))
+
+    def _run_alone(
+        self,
+        job: Job,
+        first: ProgramOutcome,
+        combine: Callable[[Sequence[ProgramOutcome]], ProgramOutcome],
+        is_right: Callable[[ProgramOutcome], bool],
+    ) -> ProgramOutcome:
+        """Return the outcome of a job in a fork, or in a new process if that of the fork needs an explanation."""
         worker = self._worker(job.program.mode)
         again = combine(worker.run_alone(job, self._times))
         if worker.ran_in_fork and not (_is_confirmed(first, again) or is_right(again)):
@@ -71,8 +99,7 @@ class Confirmer:
             of_fork, again = again, combine(self._run_in_new_process(job))
             if worker.has_forks and not is_same_outcome(of_fork, again):
                 worker.refuse_forks()
-        # The message is that of the program alone.
-        return again if _is_confirmed(first, again) else replace(again, after_others=outcome_text(first))
+        return again
 
     @staticmethod
     def _is_right(judge: TaskJudge, task: Task, outcome: ProgramOutcome, expected: Expected | None) -> bool:

@@ -25,6 +25,7 @@ from conformance.cases.arrays import Array
 from conformance.execution.protocol import Frame, encode_frame, read_frame
 from conformance.execution.worker import TEMPORARY_FOLDER_VARIABLE, remove_temporary_files
 from conformance.system import processes
+from conformance.system.owned_resources import owned_resource
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -56,7 +57,8 @@ class Connection:
     memory: limit in bytes, 0 for no limit. variables: additional environment variables. arrived: event that is set
     when a frame arrives or the process exits.
     memory_bytes: last measured memory; excess_bytes: memory when the limit was exceeded, otherwise 0; read_delay:
-    seconds before the next read, see BatchedReader; forks: whether the process runs programs in forks.
+    seconds before the next read, see BatchedReader; forks: whether the process runs programs in forks;
+    resources_at_start: its open files and shared memory after the setup.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Connection:
         self.memory_bytes = self.excess_bytes = 0
         self.read_delay = 0.0
         self.forks = False
+        self.resources_at_start: list[str] = []
         self._worker_pid = 0
         self._process_mark = uuid.uuid4().hex
         self._temporary_folder = tempfile.mkdtemp(prefix="conformance-worker-")
@@ -141,6 +144,10 @@ class Connection:
             measured += [*forks, *chain.from_iterable(map(processes.child_pids, forks))]
         self.memory_bytes = max(map(processes.resident_bytes, measured))
         return self.memory_bytes
+
+    def owned_resource(self) -> str:
+        """Return what the worker owns that a program in another process may miss, "" if nothing."""
+        return owned_resource(self.process.pid, self.resources_at_start, Path(self._temporary_folder))
 
     def stop(self) -> None:
         """Close the input of the process, wait for its exit, and kill what remains."""

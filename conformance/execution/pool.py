@@ -90,6 +90,28 @@ class WorkerPool:
         for worker in self.workers:
             worker.kill()
 
+    def _owners(self) -> dict[Worker, str]:
+        owned = {worker: worker.connection.owned_resource() for worker in self.workers if worker.connection}
+        return {worker: resource for worker, resource in owned.items() if resource}
+
+    @property
+    def has_owners(self) -> bool:
+        """Whether a process owns resources of the system, which a program alone in another process may miss."""
+        return bool(self._owners())
+
+    def end_owners(self) -> bool:
+        """End the processes that own resources of the system. Return whether there were any."""
+        owners = self._owners()
+        for worker, resource in owners.items():
+            worker.end_process(f"it owns {resource}")
+        return bool(owners)
+
+    def end_process(self, process: int, reason: str) -> None:
+        """End a process of a worker, unless it has been replaced already."""
+        for worker in self.workers:
+            if worker.connection and worker.connection.process.pid == process:
+                worker.end_process(reason)
+
     def outcomes(self, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
         """Yield the outcome of each job, in order. Raises WorkerFailed if a lost worker cannot be replaced."""
         # A single worker may block while it waits for a reply. In a pool, each worker is polled.

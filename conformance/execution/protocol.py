@@ -75,9 +75,10 @@ def is_start_reply(header: Mapping[str, Any]) -> bool:
         return ready is False and isinstance(header.get("message"), str)
     texts = [header.get("python"), header.get("hardware", "")]
     texts += packages.values() if isinstance(packages, dict) else [None]
-    if not (isinstance(cpu, list) and isinstance(header.get("forks"), bool)):
+    resources = header.get("resources")
+    if not (isinstance(cpu, list) and isinstance(resources, list) and isinstance(header.get("forks"), bool)):
         return False
-    return all(isinstance(text, str) for text in (*texts, *cpu))
+    return all(isinstance(text, str) for text in (*texts, *cpu, *resources))
 
 
 def is_program_reply(header: Mapping[str, Any]) -> bool:

@@ -48,6 +48,7 @@ from reports.results import (
     encode_line,
     read_records,
 )
+from reports.results.files import open_regular
 
 ResultKey = tuple[str, str]
 """Id of the case, name of the surface."""
@@ -80,7 +81,7 @@ def read_results_file(path: Path) -> RunBuilder:
     """Return the records of a results file. Raises ConformanceError, with path and line, if it is invalid."""
     builder = RunBuilder()
     try:
-        with reading_results("rejudge"), path.open("rb") as stream:
+        with reading_results("rejudge"), open_regular(path) as stream:
             for line in read_records(path, stream, builder.checks):
                 builder.collect(line.record)
     except OSError as error:

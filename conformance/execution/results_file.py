@@ -24,6 +24,7 @@ from reports.results import (
     encode_line,
     read_records,
 )
+from reports.results.files import open_regular
 
 RESUME_KEYS = (
     *("backend", "catalogue", "ledger", "own_ledger", "level", "slow", "repeat", "shard", "selection", "surfaces"),
@@ -50,7 +51,7 @@ def remove_results_file(path: Path) -> None:
     """
     try:
         # Locked only to find out whether another run has locked it. The lock ends when the file is closed.
-        with contextlib.suppress(FileNotFoundError), path.open("rb") as stream:
+        with contextlib.suppress(FileNotFoundError), open_regular(path) as stream:
             _lock_file(path, stream)
         path.unlink(missing_ok=True)
     except OSError as error:
@@ -94,7 +95,7 @@ class ResultsFile:
                 self._continue(header)
             if self._stream is None:
                 # Append mode does not truncate the file, which another run may be writing, before it is locked.
-                self._stream = self.path.open("ab")
+                self._stream = open_regular(self.path, "ab")
                 _lock_file(self.path, self._stream)
                 if self._stream.tell():
                     self._stream.truncate(0)
@@ -104,7 +105,7 @@ class ResultsFile:
 
     def _continue(self, header: Header) -> None:
         with contextlib.ExitStack() as stack:
-            stream = stack.enter_context(self.path.open("r+b"))
+            stream = stack.enter_context(open_regular(self.path, "r+b"))
             _lock_file(self.path, stream)
             contents, end = RecordChecks(), 0
             with reading_results("resume"):

@@ -11,9 +11,9 @@ arrays, which the header lists as [{"dtype", "shape"}]. bfloat16 is sent as 16-b
 and returns an array with dtype name bfloat16, or a structured array with one uint16 field named bfloat16.
 
 setup    {"request", "threads", "setup", "probe"?, "reset", "packages"}
-                          -> {"request", "ready": true, "python", "packages", "cpu", "hardware", "forks"}
+                          -> {"request", "ready": true, "python", "packages", "cpu", "hardware", "forks", "resources"}
                           or {"request", "ready": false, "message", "part"}: part names the text that failed
-           forks: whether it runs programs in forks
+           forks: whether it runs programs in forks; resources: its open files and shared memory after the setup
 run      {"request", "program", "text"?, "alone"?, "arrays"}
                           -> {"request", "outcome", "message", "seconds", "certain", "changed", "exit", "arrays"}
            certain: whether the program text caused the crash, so that a retry would crash too
@@ -76,8 +76,9 @@ MAX_RUNS_OF_FORK = 255
 """Maximum number of runs in one fork. The number is a byte."""
 MAX_REPLY_BYTES = 1 << 30
 """Maximum bytes of the arrays that a program returns. A broadcast view can be larger than the memory."""
-SET_CHILD_SUBREAPER = 36
-"""Linux constant PR_SET_CHILD_SUBREAPER: orphaned descendants become children of the process that set it."""
+SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36
+"""Linux constants PR_SET_PDEATHSIG: a process gets a signal when its parent ends. PR_SET_CHILD_SUBREAPER: orphaned
+descendants become children of the process that set it."""
 IGNORED_BY_SUPERVISOR = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
 """Signals that end a process by default. The supervisor ends with its worker, or when the suite exits."""
 LAST_OUTPUT_SECONDS = 0.02
@@ -117,7 +118,7 @@ def load_worker_state() -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    for name in ("generators", "process_state", "streams"):
+    for name in ("forks", "generators", "process_state", "streams"):
         importlib.import_module(f"{spec.name}.{name}")
     return module
 
@@ -128,8 +129,8 @@ class ProtocolPipe(io.RawIOBase):
     A program that closes, reads or writes all of its descriptors does not reach it.
     """
 
-    def __init__(self, descriptor: int, flags: int) -> None:
-        self._path, self._flags = f"/proc/{os.getppid()}/fd/{descriptor}", flags | os.O_CLOEXEC
+    def __init__(self, supervisor: int, descriptor: int, flags: int) -> None:
+        self._path, self._flags = f"/proc/{supervisor}/fd/{descriptor}", flags | os.O_CLOEXEC
         os.close(self._open())  # raises OSError on systems without /proc
 
     def _open(self) -> int:
@@ -160,17 +161,18 @@ class ProtocolPipe(io.RawIOBase):
             os.close(descriptor)
 
 
-def run_under_supervisor() -> bool:
-    """Fork, and continue in the child. The parent supervises it and exits with its status. Return whether it forked.
+def run_under_supervisor() -> int:
+    """Fork, and continue in the child. The parent supervises it and exits with its status.
 
     Orphaned descendants of the child become children of the supervisor, even after setsid, and are killed when the
     child exits. The supervisor also kills the child when the suite exits or is killed. A thread of the child cannot
     do this, because a program that hangs in native code may never release the interpreter lock.
+    Return the process id of the supervisor, 0 if there is none.
     """
-    if os.getpgrp() != os.getpid():
-        return False  # started by hand: the process group contains other processes
-    with contextlib.suppress(OSError, AttributeError):  # prctl exists on Linux only
-        ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    supervisor = os.getpid()
+    if os.getpgrp() != supervisor:
+        return 0  # started by hand: the process group contains other processes
+    receives_orphans = call_prctl(SET_CHILD_SUBREAPER, 1)
     child = os.fork()
     if child:
         # Programs write to standard error. Its end must not wait for this process.
@@ -182,7 +184,34 @@ def run_under_supervisor() -> bool:
         if folder := os.environ.get(TEMPORARY_FOLDER_VARIABLE):
             remove_temporary_files(folder)
         exit_like(status)
-    return True
+    if receives_orphans:  # on other systems, only the process group shows which processes remain
+        call_prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+        run_below_parent()
+        call_prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    return supervisor
+
+
+def run_below_parent() -> None:
+    """Fork, and continue in the child. The parent is in a new session and exits with the status of the child.
+
+    A program that damages its parent, its process group or its session does not reach the process above them, which
+    kills all that remains.
+    """
+    os.setsid()
+    if child := os.fork():
+        # A program that ends its parent must not end its own process during a later program.
+        for number in IGNORED_BY_SUPERVISOR:
+            signal.signal(number, signal.SIG_IGN)
+        os.closerange(0, 3)  # the end of the pipes must not wait for this process
+        exit_like(os.waitpid(child, 0)[1])
+
+
+def call_prctl(option: int, value: int) -> bool:
+    """Set an option of this process. Return whether the system has it, which Linux has."""
+    try:
+        return bool(ctypes.CDLL(None).prctl(option, value, 0, 0, 0) == 0)
+    except (OSError, AttributeError):
+        return False
 
 
 def wait_for_child(child: int) -> int:
@@ -196,7 +225,6 @@ def wait_for_child(child: int) -> int:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     # SIGKILL, because a program that hangs in native code handles no other signal.
     signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
-    # A program that ends its parent must not end its own process during a later program.
     for number in IGNORED_BY_SUPERVISOR:
         signal.signal(number, signal.SIG_IGN)
     poll = select.poll()
@@ -222,10 +250,14 @@ def reap_children(child: int) -> int | None:
     child_status = None
     # Orphans are reaped too, because they would remain as zombies. Several exits may cause a single signal.
     with contextlib.suppress(ChildProcessError):
-        process, status = os.waitpid(-1, os.WNOHANG)
+        process, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
         while process:
-            child_status = status if process == child else child_status
-            process, status = os.waitpid(-1, os.WNOHANG)
+            if os.WIFSTOPPED(status):
+                # A program has stopped its parent, which must report when the program ends.
+                os.kill(process, signal.SIGCONT)
+            elif process == child:
+                child_status = status
+            process, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
     return child_status
 
 
@@ -284,14 +316,17 @@ def exit_like(status: int) -> None:
     os._exit(os.WEXITSTATUS(status))
 
 
-def open_protocol(supervised: bool, worker_state: Any) -> tuple[BinaryIO, BinaryIO]:
-    """Return the streams of requests and replies. Programs get an empty input, and standard error as output."""
+def open_protocol(supervisor: int, worker_state: Any) -> tuple[BinaryIO, BinaryIO]:
+    """Return the streams of requests and replies. Programs get an empty input, and standard error as output.
+
+    supervisor: its process id, 0 if there is none.
+    """
     os.dup2(2, worker_state.streams.ERRORS_DESCRIPTOR, inheritable=False)
     try:
-        if not supervised:
-            raise OSError("the parent process is not a supervisor")
-        requests: BinaryIO = io.BufferedReader(ProtocolPipe(0, os.O_RDONLY), BUFFER_BYTES)
-        replies: BinaryIO = io.BufferedWriter(ProtocolPipe(1, os.O_WRONLY), BUFFER_BYTES)
+        if not supervisor:
+            raise OSError("there is no supervisor")
+        requests: BinaryIO = io.BufferedReader(ProtocolPipe(supervisor, 0, os.O_RDONLY), BUFFER_BYTES)
+        replies: BinaryIO = io.BufferedWriter(ProtocolPipe(supervisor, 1, os.O_WRONLY), BUFFER_BYTES)
     except OSError:
         # os.dup returns descriptors that executed programs do not inherit. A command that a test program starts can
         # neither write into the protocol nor delay the end of the pipe.
@@ -481,9 +516,10 @@ class ProgramRunner:
 
     def __init__(self, replies: BinaryIO, worker_state: Any, names: Names) -> None:
         self._replies, self._names = replies, names
-        self._state_of_process, self._seed_generators = (
+        self._state_of_process, self._seed_generators, self._open_errors_again = (
             worker_state.process_state.ProcessState,
             worker_state.generators.seed_generators,
+            worker_state.streams.open_errors_again,
         )
         self._compiled: CompiledPrograms = {}
         self.finish_setup("", trusted=False)
@@ -525,10 +561,9 @@ class ProgramRunner:
             folder = make_folder_for_fork()
             child = os.fork()
             if not child:
-                # A process between this one and the program, because a program can damage its parent.
-                if program := os.fork():
-                    exit_like(os.waitpid(program, 0)[1])
                 try:
+                    run_below_parent()
+                    self._open_errors_again()
                     set_temporary_folder(folder)
                     self._seed_generators()  # `random` seeds its generator from the system in a fork
                     # Several runs without a crash share the fork, as runs of a repeated case share a worker.
@@ -594,21 +629,6 @@ def remove_folder_of_fork(folder: str) -> None:
         remove_temporary_files(folder)
 
 
-def can_fork() -> bool:
-    """Whether programs can run in forks: on Linux, with one thread, which a fork has, too, and without children."""
-    try:
-        # Without it, the processes that a fork leaves would become children of the supervisor, which kills them late.
-        is_subreaper = ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
-        if not is_subreaper or len(os.listdir("/proc/self/task")) > 1:
-            return False
-        os.waitpid(-1, os.WNOHANG)  # raises ChildProcessError if there are no children
-    except ChildProcessError:
-        return True
-    except (OSError, AttributeError):
-        pass
-    return False
-
-
 def main() -> None:
     """Answer requests until the input is closed."""
     worker_state = load_worker_state()
@@ -626,7 +646,10 @@ def main() -> None:
             runner.finish_setup(request["reset"], request["trusted"])
             # Collections after programs skip the objects of the framework, which live as long as the process.
             gc.freeze()
-            reply["forks"] = bool(request.get("alone")) and can_fork()
+            reply["forks"] = bool(request.get("alone")) and worker_state.forks.can_fork(
+                call_prctl(SET_CHILD_SUBREAPER, 1)
+            )
+            reply["resources"] = worker_state.forks.open_resources()
             exit_fork(process)
             write_frame(replies, {"request": request["request"], **reply})
         elif "alone" in request:

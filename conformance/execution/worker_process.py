@@ -141,7 +141,7 @@ class Worker:
                 )
             raise WorkerFailed(f"setup: {header['message']}")
         self.environment = start_environment(header, self.backend)
-        connection.forks = header["forks"]
+        connection.forks, connection.resources_at_start = header["forks"], header["resources"]
         # The framework itself may use most of the memory; only what its programs add counts as a leak.
         self._memory_at_start = connection.measure_memory()
         self._waiting_since = time.monotonic()
@@ -162,6 +162,12 @@ class Worker:
         if standby is not None:
             standby.kill()
 
+    def end_process(self, reason: str) -> None:
+        """Kill the current process. A new one runs the jobs that were sent to it."""
+        if self.connection is not None:
+            self.log(f"worker {self.connection.process.pid} is replaced: {reason}")
+            self._kill_current()
+
     def _kill_current(self) -> None:
         """Kill the current process. A standby process remains and replaces it."""
         # Without a connection, the next job that is sent launches a process. None is launched if no job is left.
@@ -180,13 +186,17 @@ class Worker:
         lost: deque[Job] = deque()  # jobs that were queued at a worker that died; they are sent again
         min_queued = MIN_QUEUED_JOBS if wait else MIN_QUEUED_JOBS_IN_POOL
         while True:
+            if self.connection is None:  # ended while this generator was suspended
+                lost.extendleft(reversed(sent))
+                sent.clear()
             self._fill_queue(sent, chain(_drain(lost), remaining), min_queued)
             if not sent:
                 return
             assert self.connection is not None  # noqa: S101 - something was sent
             self.connection.read_delay = self._pace.read_delay(len(sent))
-            while not (wait or self._is_reply_due()):
+            if not (wait or self._is_reply_due()):
                 yield None
+                continue
             job, reply = sent[0], self._receive_outcome(self.limits.case_seconds, wait=wait)
             sent.popleft()
             self._waiting_since = time.monotonic()
@@ -289,18 +299,18 @@ class Worker:
         if self._launched_at is not None:
             self._wait_for_setup(self.connection)
         reply = self._receive_reply(self.connection, limit, wait=wait)
+        process = self.connection.process.pid if self.connection else 0
         alone, self._has_run_programs = not self._has_run_programs, True
         if isinstance(reply, WorkerLost):
             return replace(reply, outcome=replace(reply.outcome, alone=alone))
-        outcome, header = replace(reply[0], alone=alone), reply[1]
+        outcome, header = replace(reply[0], alone=alone, process=process), reply[1]
         self._pace.add_job(outcome.seconds)
         # The worker has survived, for example a MemoryError, but its state may be damaged.
         if self.retry and outcome.kind == Outcome.CRASHED and not header["certain"]:
             self._kill_current()
             return WorkerLost(outcome)
         if header["exit"]:
-            self.log(f"worker {self.connection.process.pid} is replaced: {header['exit']}")
-            self._kill_current()
+            self.end_process(header["exit"])
             return WorkerLost(outcome, needs_retry=False)
         return outcome
 

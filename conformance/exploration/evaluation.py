@@ -170,7 +170,9 @@ class LocalEvaluator:
         self.ledger = ledger.for_generated_cases()
         self.limits = limits or Limits()
         self.pool = WorkerPool(Worker(self.backend, python, self.limits, log=log) for _ in range(jobs))
-        self.confirmer = Confirmer(self.backend, lambda backend: LoneWorker(backend, python, self.limits), 1)
+        self.confirmer = Confirmer(
+            self.backend, lambda backend: LoneWorker(backend, python, self.limits), 1, lambda: self.pool
+        )
 
     def __enter__(self) -> LocalEvaluator:
         with self._as_incomplete_run():
@@ -244,7 +246,7 @@ class LocalEvaluator:
         with self._as_incomplete_run():
             alone = [
                 outcome
-                if outcome.alone or outcome.kind == Outcome.UNSUPPORTED
+                if outcome.kind == Outcome.UNSUPPORTED or (outcome.alone and not self.pool.has_owners)
                 else self.confirmer.outcome_alone(_make_job(run, call, fatal=fatal), outcome)
                 for call, outcome in zip(check.calls, outcomes, strict=True)
             ]

@@ -13,6 +13,7 @@ from conformance.adapters.api import Backend, Declaration
 from conformance.cases.case import Answers, Case
 from conformance.cases.operators import OPERATORS
 from conformance.judging.verdict import OTHER_ANSWER
+from conformance.system.error_lines import first_errors
 
 if TYPE_CHECKING:
     from conformance.cases.yaml_reader import YamlDocument
@@ -41,12 +42,12 @@ def _cases_by_convention(cases: Iterable[Case]) -> CasesByConvention:
 
 
 def check_declarations(backend: Backend, cases: Iterable[Case], *, whole_catalogue: bool) -> None:
-    """Raise CatalogueError, with one line for each error, for declarations of unknown conventions and answers.
+    """Raise CatalogueError, with one line for each of the first errors, for unknown conventions and answers.
 
     whole_catalogue: whether the cases are the built-in catalogue. Otherwise only the answers of their conventions are
     checked.
     """
-    errors = list(declaration_errors(backend, cases, whole_catalogue=whole_catalogue))
+    errors = first_errors(declaration_errors(backend, cases, whole_catalogue=whole_catalogue))
     if errors:
         raise CatalogueError("\n".join(errors))
 
@@ -61,7 +62,7 @@ def declaration_errors(backend: Backend, cases: Iterable[Case], *, whole_catalog
     # An operator without cases is not in this catalogue. A misspelled operator is an error.
     absent = OPERATORS.keys() - operators
     checked = _operators_of(backend) - absent if whole_catalogue else set()
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     document: YamlDocument | None = None
     for surface in backend.surfaces:
         for convention, declaration in sorted(surface.declarations.items()):
@@ -72,8 +73,8 @@ def declaration_errors(backend: Backend, cases: Iterable[Case], *, whole_catalog
                 document = document or _read_declarations(backend)
                 at, origin = _origin(document, surface.name, convention)
                 # Surfaces that inherit an answer with `like` repeat its error.
-                if (origin, problem) not in seen:
-                    seen.add((origin, problem))
+                if (origin, convention, problem) not in seen:
+                    seen.add((origin, convention, problem))
                     yield f"{at}surface {origin}: key {convention!r}: {problem}"
 
 
@@ -91,8 +92,8 @@ def _problems(
         return
     for answer in dict.fromkeys(declaration.answers):
         if answer not in known[convention] and not (answer == OTHER_ANSWER and answer in declaration.case_answers):
-            others = f", the answers are {', '.join(known[convention])}"
-            yield f"{answer!r} is not an answer{_nearest(answer, known[convention]) or others}"
+            allowed = ", ".join(known[convention])
+            yield f"{answer!r} is not an answer (the answers are {allowed}){_nearest(answer, known[convention])}"
 
 
 def _unknown_cases(declaration: Declaration, known: Collection[str] | None, *, checked: bool) -> Iterator[str]:

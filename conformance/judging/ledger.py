@@ -248,9 +248,11 @@ def load_ledger(source: Path | None = None, *, further: Iterable[Path] = ()) -> 
     use_cache = source is None and built_in.parent == catalogue_folder()
     shared = _cached_entries(built_in) if use_cache else _parse_entries(read_yaml(source or built_in))
     entries = (*shared, *(entry for file in further for entry in _parse_entries(read_yaml(file))))
-    for position, entry in enumerate(entries):
-        if entry.id in {earlier.id for earlier in entries[:position]}:
+    ids = set[str]()
+    for entry in entries:
+        if entry.id in ids:
             raise CatalogueError(f"{entry.location}: entry {entry.id}: duplicate id")
+        ids.add(entry.id)
     return Ledger(entries, len(entries) - len(shared))
 
 

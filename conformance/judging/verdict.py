@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ class ProgramOutcome:
     one of them exceeded the time limit and the others did not vary; changed_state: floating-point state of the process
     that the program has changed, for example "flush-to-zero".
     alone: whether no other program has run in the process before. after_others: a description of the outcome in a
-    process of other programs, if it was another one.
+    process of other programs, if it was another one. process: the id of the supervisor of the worker, 0 if none.
     """
 
     kind: Outcome
@@ -40,6 +40,7 @@ class ProgramOutcome:
     changed_state: tuple[str, ...] = ()
     alone: bool = False
     after_others: str = ""
+    process: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)

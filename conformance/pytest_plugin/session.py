@@ -17,6 +17,7 @@ from conformance.adapters.api import CPU, FLOAT32, ON_CPU, Device, Program
 from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS
 from conformance.catalogue import loading
+from conformance.catalogue.declarations import check_declarations_of_run
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.expectation_cache import open_expectation_cache
 from conformance.execution.job import Limits
@@ -26,7 +27,6 @@ from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.execution.targets import RunTarget, run_targets
 from conformance.execution.task import ComputeExpected
-from conformance.judging.declaration_check import check_declarations
 from conformance.judging.expected import compute_expected
 from conformance.pytest_plugin.items import CaseItem, SurfaceCollector
 from conformance.pytest_plugin.prefetch import ExpectedCache, Prefetcher
@@ -125,7 +125,7 @@ class ConformanceSession:
         level, operators, globs = self.selection.level, self.selection.operators, self.selection.globs
         loaded = loading.load_catalogue(self.options.paths, level=level, operators=operators, globs=globs)
         for target in self.targets:
-            check_declarations(target.backend, loaded.cases, whole_catalogue=not self.options.paths)
+            check_declarations_of_run(target.backend, loaded, self.options.paths)
         selected = loaded.select(level, operators, globs)
         if not selected:
             raise IncompleteRun("no case is selected")

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import stat
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -158,9 +158,15 @@ class Cache:
     def _is_safe(self) -> bool:
         """Whether the folder and the file belong to this user and are no links. Prints a line for another folder."""
         problem = folder_problem(self.path.parent)
+        if not problem and (special := next(filter(_is_special, self._files()), None)):
+            problem = f"{special.name} is not a regular file"
         if problem:
             warn_once(f"the cache {self.path.parent} is not used: {problem}")
         return not problem and not self.path.is_symlink()
+
+    def _files(self) -> Iterator[Path]:
+        """Yield the file and those that SQLite opens with it. Opening a pipe would wait without end."""
+        return (self.path.with_name(self.path.name + end) for end in ("", "-journal", "-wal"))
 
     def _remove_old_files(self) -> None:
         # The journal of another process must remain: without it, SQLite cannot undo an interrupted write.
@@ -172,6 +178,11 @@ class Cache:
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()
+
+
+def _is_special(path: Path) -> bool:
+    """Whether a path is a pipe or a device. SQLite does not follow links to its other files."""
+    return path.exists() and not path.is_file()
 
 
 def folder_problem(folder: Path) -> str:
@@ -222,6 +233,7 @@ def _content_key(files: Iterable[Path]) -> str:
     """Return a 128-bit digest of the source and of the paths and contents of the files."""
     state = hashlib.blake2b(source_digest().encode(), digest_size=16)
     for path in files:
-        content = path.read_bytes()
+        # The reader of a pipe or a device reports an error.
+        content = b"" if path.exists() and not path.is_file() else path.read_bytes()
         state.update(f"\n{path} {len(content)}\n".encode() + content)
     return state.hexdigest()

@@ -1,6 +1,6 @@
 """Read process information from /proc, and kill processes that a worker started.
 
-A supervisor is the process whose first child is a worker.
+A supervisor is the process whose first child is the parent of a worker.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def machine_memory_bytes() -> int:
 
 
 def worker_pid(supervisor: int) -> int:
-    """Return the process id of a supervisor's first child, which is the worker; 0 before the worker has started."""
-    return next(iter(child_pids(supervisor)), 0)
+    """Return the process id of a supervisor's first grandchild, which is the worker; 0 before it has started."""
+    return next((worker for parent in child_pids(supervisor)[:1] for worker in child_pids(parent)), 0)
 
 
 def child_pids(process: int) -> list[int]:
@@ -50,6 +50,9 @@ def kill_below(supervisor: int) -> bool:
     """Kill all descendants of a supervisor and return whether it had any. The supervisor then exits."""
     descendants = descendant_pids(supervisor)
     _kill_all(descendants)
+    if descendants:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(supervisor, signal.SIGCONT)  # a program may have stopped it
     return bool(descendants)
 
 

@@ -44,6 +44,8 @@ def user_key() -> bytes:
     Without a key that is readable by this user alone, the key is valid for this process only.
     """
     folder = key_folder()
+    if (folder / KEY_FILE).exists() and not (folder / KEY_FILE).is_file():
+        print(f"conformance: no cache is used: {folder / KEY_FILE} is not a regular file", file=sys.stderr)
     for _ in range(2):  # another process may create the key at the same time
         with contextlib.suppress(OSError):
             return _read_key(folder / KEY_FILE)
@@ -54,8 +56,11 @@ def user_key() -> bytes:
 
 def _read_key(path: Path) -> bytes:
     """Return the key in a file. Raises OSError if it is missing, shorter, or accessible to other users."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    # Without O_NONBLOCK, the open would wait for a process that writes to a pipe.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{path}: not a regular file")
         if not is_own(os.fstat(descriptor), OTHERS_HAVE_ACCESS):
             raise PermissionError(f"{path}: other users have access")
         key = file.read(KEY_BYTES)

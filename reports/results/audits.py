@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.json import Decoder
 
 from reports.results.arrays import RecordedArray
+from reports.results.files import open_regular
 from reports.results.json_structs import JsonStruct, RecordError, decode, nullable
 from reports.results.records import CaseRecord, encode_values
 from reports.results.vocabulary import Status, Word
@@ -166,7 +167,8 @@ def read_audit(path: Path) -> AuditRecord:
     try:
         if path.stat().st_size > MAX_AUDIT_BYTES:
             raise RecordError(f"{path}: more than {MAX_AUDIT_BYTES:,} bytes")
-        audit = decode(path.read_bytes(), _DECODER)
+        with open_regular(path) as file:
+            audit = decode(file.read(), _DECODER)
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}") from None
     except RecordError as error:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from reports.results.arrays import RecordedAnswers
 from reports.results.compatibility import UnreadableResults
+from reports.results.files import open_regular
 from reports.results.json_structs import RecordError
 from reports.results.key_set import KeySet
 from reports.results.lazy_cases import CaseFile
@@ -106,7 +107,7 @@ def load_counted_run(path: Path) -> tuple[BackendRun, KeySet]:
 def _shown_cases(path: Path) -> set[str]:
     """Return the ids of the cases that are shown. Invalid lines are reported when the file is read again."""
     shown: set[str] = set()
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         for _, line in complete_lines(stream):
             if line.startswith((CASE_LINE_START, PROGRAM_LINE_START)):  # most of the file
                 continue
@@ -123,7 +124,7 @@ def _shown_cases(path: Path) -> set[str]:
 
 def _read_counted_run(path: Path, shown: Collection[str]) -> tuple[BackendRun, KeySet]:
     counts: Counter[CountedKind] = Counter()
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         builder = RunBuilder(case_file=CaseFile(stream))
         for line in read_records(path, stream, builder.checks):
             record = line.record
@@ -144,7 +145,7 @@ def _read_counted_run(path: Path, shown: Collection[str]) -> tuple[BackendRun, K
 
 def _programs(path: Path, digests: Collection[str | None]) -> Iterator[ProgramRecord]:
     """Yield the programs with these digests."""
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         for _, line in complete_lines(stream):
             if line.startswith(PROGRAM_LINE_START):
                 record = decode_line(line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reports.results.counted import load_counted_run
+from reports.results.files import open_regular
 from reports.results.json_structs import RecordError
 from reports.results.key_set import KeySet
 from reports.results.lazy_cases import CaseFile
@@ -34,7 +35,7 @@ class LiveResults:
             return
         try:
             if self._builder.case_file is None:
-                with self.path.open("rb") as stream:
+                with open_regular(self.path) as stream:
                     self._builder.case_file = CaseFile(stream)
             self._builder.add(decode_line(line), offset, len(line))
             self._is_valid = len(self._builder.results) <= MAX_RESULTS_IN_MEMORY

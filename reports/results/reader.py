@@ -19,6 +19,7 @@ from reports.results.compatibility import (
     describe_mixture,
 )
 from reports.results.consistency import RecordChecks
+from reports.results.files import open_regular
 from reports.results.json_structs import RecordError, decode
 from reports.results.lazy_cases import CaseFile, LazyCase
 from reports.results.records import (
@@ -153,7 +154,7 @@ def merge_runs(read: Iterable[tuple[Path, BackendRun]], *, allow_mixed: bool = F
 def _read_file(path: Path, shared: dict[str, CaseRecord] | None) -> BackendRun:
     """Read one file. shared: cases of all files by id; None to load cases lazily."""
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             builder = RunBuilder(shared, CaseFile(stream) if shared is None else None)
             for line in read_records(path, stream, builder.checks):
                 builder.collect(line.record, line.offset, line.length)
@@ -166,7 +167,7 @@ def read_header(path: Path) -> Header:
     """Read the header of a results file. Raises UnreadableResults if its first line is not one."""
     checks = RecordChecks()
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             next(read_records(path, stream, checks))
     except OSError as error:
         raise UnreadableResults(path, None, f"cannot be read: {error.strerror}") from None

@@ -25,6 +25,7 @@ from reports.results import (
     load_report,
 )
 from reports.results.counted import is_only_counted
+from reports.results.files import open_regular
 
 TEXT_TYPE, NUMBER_TYPE, INTEGER_TYPE, FLAG_TYPE = pa.string(), pa.float64(), pa.int64(), pa.bool_()
 MAX_INT64 = 2**63 - 1
@@ -195,7 +196,7 @@ class _RecordLines:
         self._cases: dict[str, str] = {}
         self._answers: dict[tuple[str, str], str] = {}
         self._results: list[tuple[str, str, str]] = []
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             for _, line in complete_lines(stream):
                 self._add(json.loads(line), line.decode())
 

@@ -31,6 +31,7 @@ from reports.results import (
     merge_runs,
 )
 from reports.results.counted import CountedKind, CountedResults, placeholder_case
+from reports.results.files import open_regular
 from reports.views.parquet import METADATA_KEY
 
 JsonObject = dict[str, Any]
@@ -106,7 +107,7 @@ def _query_rows(query: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:
 
 def _read_store_file(path: Path) -> StoreFile:
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             metadata = files.read_metadata(stream)
         run = json.loads((metadata.metadata or {})[METADATA_KEY])
         part = StoreFile(path, run["header"], run["footer"], metadata.num_rows)

@@ -16,7 +16,15 @@ from tests.support.guarded_command import bounded
 from tests.support.mutated_documents import bytes_changed, changed, dumped, hostile
 
 X = np.arange(6, dtype=np.float32)
-READY = {"ready": True, "python": "3.11.7", "packages": {}, "cpu": ["avx2"], "forks": False, "arrays": []}
+READY = {
+    "ready": True,
+    "python": "3.11.7",
+    "packages": {},
+    "cpu": ["avx2"],
+    "forks": False,
+    "resources": [],
+    "arrays": [],
+}
 REPLY = {"outcome": "returned", "message": "", "seconds": 0.1, "certain": False, "changed": [], "exit": ""}
 REPLIES = [
     {**REPLY, "arrays": [{"dtype": "float32", "shape": [1, 1, 6]}]},

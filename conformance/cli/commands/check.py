@@ -16,6 +16,7 @@ from conformance.catalogue.freeze import changelog_path, check_version_form, fre
 from conformance.cli.options import CACHE_OPTION, EXHAUSTIVE_OPTION, JOBS_OPTION, PATHS_ARGUMENT
 from conformance.cli.progress import progress_bar, reading_progress
 from conformance.judging import ledger
+from conformance.system.error_lines import sort_errors
 from reports.analysis.summary import count_text
 
 
@@ -47,7 +48,7 @@ def check(paths: tuple[Path, ...], level: str, cache: bool, jobs: int | None) ->
         checker = CaseChecker(CheckCache() if cache else None, jobs, step)
         errors += check_problems(cases, **own, checker=checker)  # type: ignore[arg-type]
     if errors:
-        raise ConformanceError("\n".join(loading.sort_errors(dict.fromkeys(errors))))
+        raise ConformanceError("\n".join(sort_errors(dict.fromkeys(errors))))
     if not cases.cases:
         raise ConformanceError(f"{', '.join(map(str, paths))}: contains no cases")
     verb = "is" if len(cases.cases) == 1 else "are"

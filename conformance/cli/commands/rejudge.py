@@ -10,11 +10,11 @@ from conformance import IncompleteRun
 from conformance.adapters import registry
 from conformance.adapters.api import NATIVE, Device, backend_with_threads
 from conformance.catalogue import loading
+from conformance.catalogue.declarations import check_declarations_of_run
 from conformance.cli.options import CACHE_OPTION, CASES_OPTION, DEFAULT_OUTPUT_FOLDER
 from conformance.execution import rejudge
 from conformance.execution.expectation_cache import expectation_source
 from conformance.execution.targets import ledger_for
-from conformance.judging.declaration_check import check_declarations
 from reports.analysis.summary import escape_control_characters
 
 MAX_SHOWN_RESULTS = 3
@@ -61,7 +61,7 @@ def _rejudge_one(path: Path, paths: tuple[Path, ...], *, cache: bool) -> bool:
     backend = registry.get_backend(header.backend, environment.instructions or NATIVE, device)
     backend = backend_with_threads(backend, environment.threads)
     cases = loading.load_catalogue(paths, level=header.level)
-    check_declarations(backend, cases.cases, whole_catalogue=not paths)
+    check_declarations_of_run(backend, cases, paths)
     with expectation_source(use_caches=cache) as expected:
         rejudged = rejudge.rejudge_results(results, backend, cases, ledger_for(backend), expected)
     rejudge.replace_records(path, rejudged.records)

@@ -25,6 +25,7 @@ from reports.results import (
     ResultRecord,
     read_records,
 )
+from reports.results.files import open_regular
 
 PlacedResult = tuple[tuple[int, int], list[AnyRecord], ResultRecord]
 """Position of a result in the undivided run, the declaring records before it, and the result."""
@@ -94,7 +95,7 @@ def merge_shards(paths: Iterable[Path], out: Path) -> None:
     partial = out.with_name(f".{out.name}.part")
     try:
         with ExitStack() as stack:
-            shards = [ShardFile(path, stack.enter_context(path.open("rb"))) for path in paths]
+            shards = [ShardFile(path, stack.enter_context(open_regular(path))) for path in paths]
             ordered = _check_all_shards(sorted(shards, key=lambda shard: shard.shard.number))
             stack.callback(partial.unlink, missing_ok=True)  # missing after success, when it has replaced `out`
             with ResultsFile(partial) as file:

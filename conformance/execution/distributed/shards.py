@@ -28,6 +28,7 @@ from conformance.execution.selection import MAX_SHARDS, Selection, Shard
 from conformance.execution.targets import RunTarget
 from conformance.judging.declaration_check import check_declarations
 from conformance.system.atomic_write import write_atomically
+from reports.results.files import open_regular
 
 SHARDS_PER_WORKER = 4
 """Number of shards for each worker. Small shards end at about the same time, so that few workers are idle."""
@@ -123,7 +124,7 @@ class ShardedRun:
         for file in chain(finished, self._receive_shards(missing, workers)):
             path = self.folder / file
             # Each shard is read back from its file, so that the memory does not grow with the number of shards.
-            with path.open("rb") as stream:
+            with open_regular(path) as stream:
                 shard = merge.ShardFile(path, stream)
                 first = first or shard
                 merge.check_same_run(shard, first)  # at once, not after all shards have run
@@ -168,7 +169,7 @@ class ShardedRun:
         finished = [file for file in shards if (self.folder / file).exists()]
         for file in finished:
             path = self.folder / file
-            with path.open("rb") as stream:
+            with open_regular(path) as stream:
                 header = merge.ShardFile(path, stream).header
             try:
                 check_identity(

@@ -21,6 +21,7 @@ from conformance.cases.limits import MAX_ARRAY_ELEMENTS
 from conformance.catalogue.export_reader import parse_npy
 from conformance.judging.verdict import ProgramOutcome
 from reports.results import Outcome, RecordError
+from reports.results.files import open_regular
 from reports.results.json_structs import JsonStruct, decode
 
 OUTPUTS_FILE = "outputs.jsonl"
@@ -157,7 +158,7 @@ def read_outputs(folder: Path, cases: Collection[str]) -> dict[str, Output]:
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the number and content of each line that is not blank. Raises ConformanceError."""
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             number = 0
             while line := stream.readline(MAX_LINE_BYTES + 1):
                 number += 1

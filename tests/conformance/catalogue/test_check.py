@@ -172,6 +172,15 @@ def test_lock_is_not_touched_by_order_or_words(tmp_path):
     assert about_cases(drift(tmp_path, before, f"{two}, about: other words", f"{one}, stride: 2")) == []
 
 
+def test_number_of_listed_entries_of_a_ledger_is_limited(tmp_path):
+    entries = [
+        ledger.LedgerEntry(f"old-{n}", ("gone/*",), ("torch.*",), ("value",), "why", location=f"ledger.yaml:{n}")
+        for n in range(1_000)
+    ]
+    found = list(check.check_problems(load(tmp_path, f"id: a, {X}, window: 2"), ledger.Ledger(tuple(entries))))
+    assert (len(found), found[-1]) == (21, "ledger.yaml: and 980 more")
+
+
 def test_idle_entry_of_the_ledger_is_a_problem(tmp_path):
     entry = ledger.LedgerEntry("old", ("gone/*",), ("torch.*",), ("value",), "why", location="ledger.yaml:2")
     found = list(check.check_problems(load(tmp_path, f"id: a, {X}, window: 2"), ledger.Ledger((entry,))))

@@ -17,7 +17,14 @@ from conformance.judging.verdict import ProgramOutcome
 from reports.results import Outcome
 
 ARRAYS = [np.arange(6, dtype=np.float32).reshape(2, 3), np.array(7, dtype=np.int64), np.zeros((0, 2), dtype=bool)]
-START = {"ready": True, "python": "3.11.7", "packages": {"numpy": "2.4.6"}, "cpu": ["avx2"], "forks": False}
+START = {
+    "ready": True,
+    "python": "3.11.7",
+    "packages": {"numpy": "2.4.6"},
+    "cpu": ["avx2"],
+    "forks": False,
+    "resources": [],
+}
 REPLY = {"outcome": "returned", "message": "", "seconds": 0.5, "certain": False, "changed": [], "exit": ""}
 
 

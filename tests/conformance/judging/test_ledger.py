@@ -300,6 +300,16 @@ def test_cause_that_leaves_out_a_case_of_its_entry_is_reported(tmp_path, catalog
     assert "key 'beyond': does not match max_pool/" in said
 
 
+def test_number_of_listed_errors_of_a_file_is_limited(tmp_path):
+    path = tmp_path / "ledger.yaml"
+    path.write_text("entries:\n" + "  - {id: 3}\n" * 100, "utf-8")
+    with pytest.raises(CatalogueError) as error:
+        ledger.load_ledger(path)
+    lines = str(error.value).splitlines()
+    assert len(lines) == 21
+    assert lines[-1].startswith(f"{path}: and ")
+
+
 def test_unknown_key_of_a_cause_is_one_line(tmp_path):
     (said,) = refusals(tmp_path, BEYOND.replace("padded", "padedd"))
     assert "key 'beyond.padedd': unknown key, did you mean 'padded'?" in said

@@ -9,10 +9,15 @@ import pytest
 from conformance.system import processes
 
 pytestmark = pytest.mark.skipif(not processes.PROC_FOLDER.is_dir(), reason="no /proc")
-# Starts a child that prints a line, and waits for it.
+# Starts a child and a grandchild that prints a line. Each waits for its child.
 PARENT = """
-import subprocess, sys
-subprocess.run([sys.executable, "-c", "import time; print('ready', flush=True); time.sleep(600)"])
+import os, time
+for _ in range(2):
+    if child := os.fork():
+        os.waitpid(child, 0)
+        os._exit(0)
+print('ready', flush=True)
+time.sleep(600)
 """
 
 
@@ -28,8 +33,9 @@ def parent():
 
 
 def test_child_of_a_process_is_found_and_killed(parent):
-    (child,) = processes.descendant_pids(parent.pid)
-    assert processes.worker_pid(parent.pid) == child
+    child, grandchild = processes.descendant_pids(parent.pid)
+    assert processes.child_pids(parent.pid) == [child]
+    assert processes.worker_pid(parent.pid) == grandchild
     assert processes.kill_below(parent.pid)
     assert parent.wait() == 0
     assert not processes.kill_below(parent.pid)

@@ -10,6 +10,7 @@ from .attacks import ATTACKS
 
 PACKAGES = ("numpy",)
 SETUP = "import ctypes\nimport os\nimport signal\nimport sys\nimport threading\nimport time\n\nimport numpy as np\n"
+SETUP += "PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)\n"
 RESET = ""
 FIRST_STRIDE = 2
 """Stride of the first attack."""
@@ -38,6 +39,7 @@ SENSITIVE = (
     "done.append(os.waitpid(child, 0)[1] == 0)",
     "logging.getLogger('innocent').warning('')",
     "asyncio.run(asyncio.sleep(0))",
+    "shared = os.get_blocking(2), os.getpriority(os.PRIO_PROCESS, 0) == PRIORITY",
     "descriptor = os.dup(0)",
     "os.close(descriptor)",
     "settings = descriptor < 300, logging.root.isEnabledFor(logging.WARNING), not socket.getdefaulttimeout()",
@@ -59,7 +61,7 @@ SENSITIVE = (
     "right = right and np.vectorize(abs)([-1])[0] == 1 and np.polynomial.Polynomial([1, 2])(3) == 7",
     "right = right and not any(decimal.Context().flags.values()) and not hasattr(np, 'undefined')",
     "right = right and not os.path.exists(tempfile.gettempdir() + '/marker') and 'undefined' not in dir(np)",
-    "right = right and draws == (True, True) and time.tzname[0] != 'XYZ'",
+    "right = right and draws == shared == (True, True) and time.tzname[0] != 'XYZ'",
     "x = np.where(right and all(settings), x, 0).astype(np.float32)",
 )
 """Lines that change x, or raise, if an earlier program has changed the process.

@@ -9,6 +9,8 @@ import json, struct
 head = json.dumps({"request": "0" * 16, "outcome": "returned", "message": "", "seconds": 0.5, "certain": False,
                    "changed": [], "exit": "", "arrays": [{"dtype": "float32", "shape": [1, 1, 1]}]}).encode()
 frame = struct.pack(">QQ", len(head), 4) + head + bytes(4)"""
+SUPERVISOR = """\
+supervisor = int(open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()[1])"""
 CONTROL_REGISTER = """\
 library = ctypes.CDLL("libm.so.6")
 saved = (ctypes.c_uint32 * 64)()
@@ -49,13 +51,13 @@ ATTACKS = {
     ),
     # If the program is run again alone, its parent is another process, and the suite does not read what that writes.
     "frame-on-the-supervisor": Attack(
-        f'{FRAME}\nos.write(os.open(f"/proc/{{os.getppid()}}/fd/1", os.O_WRONLY), frame)', CRASHED | PASS
+        f'{FRAME}\n{SUPERVISOR}\nos.write(os.open(f"/proc/{{supervisor}}/fd/1", os.O_WRONLY), frame)', CRASHED | PASS
     ),
     "garbage-on-the-supervisor": Attack(
-        'os.write(os.open(f"/proc/{os.getppid()}/fd/1", os.O_WRONLY), bytes(16))', CRASHED | PASS
+        SUPERVISOR + '\nos.write(os.open(f"/proc/{supervisor}/fd/1", os.O_WRONLY), bytes(16))', CRASHED | PASS
     ),
     "late-frame-of-a-child": Attack(
-        f"supervisor = os.getppid()\n{FRAME}\nif os.fork() == 0:\n    time.sleep(0.05)\n"
+        f"{SUPERVISOR}\n{FRAME}\nif os.fork() == 0:\n    time.sleep(0.05)\n"
         '    os.write(os.open(f"/proc/{supervisor}/fd/1", os.O_WRONLY), frame)\n    os._exit(0)'
     ),
     "closes-every-descriptor": Attack("os.closerange(0, 1000)"),
@@ -200,18 +202,26 @@ ATTACKS = {
     ),
     "leaves-a-child": Attack(SLEEPER.format(further="")),
     "leaves-a-child-in-another-session": Attack(SLEEPER.format(further=", start_new_session=True, env={}")),
+    "leaves-a-child-in-another-session-and-kills-its-parent": Attack(
+        SLEEPER.format(further=", start_new_session=True, env={}") + "\nos.kill(os.getppid(), 9)", CRASHED
+    ),
+    "lowers-the-priority-of-its-group": Attack("os.setpriority(os.PRIO_PGRP, 0, 15)"),
     # Ends
     "aborts": Attack("os.abort()", CRASHED),
     "exits": Attack("os._exit(0)", CRASHED),
     "raises-system-exit": Attack("sys.exit(3)", CRASHED),
     "becomes-another-program": Attack("os.execv('/bin/true', ['true'])", CRASHED),
-    "kills-the-supervisor": Attack("os.kill(os.getppid(), 9)\ntime.sleep(60)", CRASHED),
+    "kills-its-parent": Attack("os.kill(os.getppid(), 9)\ntime.sleep(60)", CRASHED),
+    "kills-the-supervisor": Attack(f"{SUPERVISOR}\nos.kill(supervisor, 9)\ntime.sleep(60)", CRASHED),
+    "kills-its-session": Attack("os.killpg(os.getsid(0), 9)", CRASHED),
     "kills-its-group": Attack("os.killpg(0, 9)", CRASHED),
     "overflows-the-stack": Attack(
         "sys.setrecursionlimit(10**9)\ndef deeper(n):\n    return [deeper(n + 1)]\ndeeper(0)",
         CRASHED | TIMED_OUT | FLAKY,
     ),
-    "stops-the-supervisor": Attack("os.kill(os.getppid(), signal.SIGSTOP)"),
+    "stops-its-parent": Attack("os.kill(os.getppid(), signal.SIGSTOP)"),
+    "stops-the-supervisor": Attack(f"{SUPERVISOR}\nos.kill(supervisor, signal.SIGSTOP)"),
+    "stops-its-parent-and-exits": Attack("os.kill(os.getppid(), signal.SIGSTOP)\nos._exit(3)", CRASHED),
     "becomes-a-session": Attack("if os.getsid(0) != os.getpid():\n    os.setpgid(0, 0)"),
     "has-no-death-signal": Attack("ctypes.CDLL(None).prctl(1, 0)"),
     "allows-no-system-call": Attack("ctypes.CDLL(None).prctl(22, 1, 0, 0, 0)", CRASHED),
@@ -335,7 +345,7 @@ ATTACKS = {
     ),
     "redirects-the-output": Attack("os.dup2(os.open('/dev/full', os.O_WRONLY), 1)\nos.dup2(1, 2)"),
     "leaves-descriptors-open": Attack("for _ in range(600):\n    os.open('/dev/null', 0)"),
-    "terminates-the-supervisor": Attack("os.kill(os.getppid(), signal.SIGTERM)"),
+    "terminates-the-supervisor": Attack(f"{SUPERVISOR}\nos.kill(supervisor, signal.SIGTERM)"),
     **UNCHECKED_ATTACKS,
     **SURROUNDING_ATTACKS,
 }  # fmt: skip

@@ -61,6 +61,10 @@ SURROUNDING_ATTACKS = {
         "except OSError:\n    pass",
         ANY,
     ),
+    "priority-of-the-group-is-low": Attack("os.setpriority(os.PRIO_PGRP, 0, 15)" + RAISES, ANY),
+    "priority-of-the-group-is-low-and-exits": Attack("os.setpriority(os.PRIO_PGRP, 0, 15)\nos._exit(3)", ANY),
+    "errors-do-not-wait-and-exits": Attack("os.set_blocking(2, False)\nos._exit(3)", ANY),
+    "errors-do-not-wait": Attack("os.set_blocking(2, False)" + RAISES, ANY),
     # Files and children
     "removes-the-folders-of-all-workers": Attack(REMOVE_FOLDERS, ANY),
     "removes-the-folders-of-all-workers-and-fails": Attack(REMOVE_FOLDERS + RAISES, ANY),
