@@ -41,6 +41,15 @@ class Outcome(Word):
     TIMED_OUT = "timed_out"
 
 
+class Part(Word):
+    """A part of a route from a source framework to a runtime."""
+
+    SOURCE = "source"
+    EXPORTER = "exporter"
+    RUNTIME = "runtime"
+    EXPORTER_OR_RUNTIME = "exporter or runtime"  # no evaluator of the exported model could decide
+
+
 class Verdict(Word):
     """The comparison of an outcome with the expected result."""
 

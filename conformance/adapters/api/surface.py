@@ -28,7 +28,7 @@ from conformance.adapters.api.dynamic import Sizes
 from conformance.cases.case import Case
 from conformance.cases.operators import GRADIENT_SUFFIX
 from conformance.cases.steps import Step
-from reports.results.vocabulary import How, Level
+from reports.results.vocabulary import How, Level, Part
 
 FLOATS = frozenset({"float32", "float64"})
 
@@ -147,6 +147,8 @@ class Surface:
     write_gradient: differentiates the lines of a program, before wrapping; None if the framework cannot.
     gradient_to_numpy: for kernel and bias, how their gradients are converted, if not with `to_numpy`.
     tf32: whether the run allows TF32 in multiplications of float32.
+    stages: for a route, surfaces that end after a part: after the source, and after the exporter with an evaluator of
+        the exported model. A run compares their results to find the part that changes a result.
     """
 
     name: str
@@ -180,6 +182,7 @@ class Surface:
     write_gradient: GradientWriter | None = None
     gradient_to_numpy: Mapping[str, str] = field(default_factory=dict)
     tf32: bool = False
+    stages: Mapping[Part, Surface] = field(default_factory=dict)
 
     def supports(self, operator: str, dtype: str) -> bool:
         """Whether the surface supports the operator for the dtype."""
