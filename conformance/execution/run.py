@@ -28,8 +28,8 @@ from conformance.execution.lone_worker import LoneWorker
 from conformance.execution.options import DEFAULT_OPTIONS, RunOptions
 from conformance.execution.pool import WorkerPool, mode_workers, worker_count
 from conformance.execution.records import case_record_line, environment_record, program_record
-from conformance.execution.stages import StageRunner
 from conformance.execution.results_file import ResultsFile, remove_results_file
+from conformance.execution.stages import StageRunner
 from conformance.execution.task import FATAL_OUTCOMES, ComputeExpected, Task, TaskJudge, in_run_order, run_order
 from conformance.execution.worker_process import Worker
 from conformance.judging.expected import Expected, compute_expected
@@ -302,7 +302,7 @@ class Run:
         if self.confirmer.needs_confirmation(outcome, result):
             outcome = self.confirmer.confirmed(task, self.make_job(task), outcome, self.judge, expected)
             result, convention = self.judge.judge_task(task, outcome, expected, is_final=False)
-        if task.surface.stages:
+        if task.surface.route:
             expected = expected or self.expected(task.case)
             result = replace(result, changed_by=self.stages.changed_by(task, outcome, self.judge, expected))
         self.judge.record_answer(convention)

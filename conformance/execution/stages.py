@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from conformance.adapters.api import Surface, Unsupported
+from conformance.adapters.api import RouteStages, Surface, Unsupported
 from conformance.execution.job import Job
 from conformance.execution.task import Task, TaskJudge
 from conformance.execution.worker_process import Worker
@@ -27,34 +28,40 @@ class StageRunner:
         A result is right if it agrees with the reference, or if it is the answer of the source to a convention.
         Raises WorkerFailed.
         """
-        if outcome.kind == Outcome.UNSUPPORTED or not task.surface.stages:
+        stages = task.surface.route
+        if stages is None or outcome.kind == Outcome.UNSUPPORTED:
             return None
-        return self._part_of_answer(task, outcome, expected) if expected.target is None else self._part_of_value(
-            task, outcome, judge, expected
-        )
+        if expected.target is None:
+            source = self._outcome(task, stages.source, expected)
+            return self._part(task, stages, outcome, expected, lambda one: _is_same_answer(source, one, expected))
 
-    def _part_of_value(self, task: Task, outcome: ProgramOutcome, judge: TaskJudge, expected: Expected) -> Part | None:
         def agrees(one: ProgramOutcome) -> bool:
             return judge.judge_task(task, one, expected, is_final=False)[0].verdict == Verdict.AGREE
 
-        if agrees(outcome):
-            return None
-        if not agrees(self._outcome(task, task.surface.stages[Part.SOURCE], expected)):
+        if not agrees(outcome) and not agrees(self._outcome(task, stages.source, expected)):
             return Part.SOURCE
-        exported = self._outcome(task, task.surface.stages[Part.EXPORTER], expected)
-        if agrees(exported):
-            return Part.RUNTIME
-        return Part.EXPORTER if _is_equal(exported, outcome) else Part.EXPORTER_OR_RUNTIME
+        return self._part(task, stages, outcome, expected, agrees)
 
-    def _part_of_answer(self, task: Task, outcome: ProgramOutcome, expected: Expected) -> Part | None:
-        source = self._outcome(task, task.surface.stages[Part.SOURCE], expected)
-        if _is_same_answer(source, outcome, expected):
+    def _part(
+        self,
+        task: Task,
+        stages: RouteStages,
+        outcome: ProgramOutcome,
+        expected: Expected,
+        is_right: Callable[[ProgramOutcome], bool],
+    ) -> Part | None:
+        """Return the part after the source that changes a result, None if the result is right."""
+        if is_right(outcome):
             return None
-        exported = self._outcome(task, task.surface.stages[Part.EXPORTER], expected)
-        if _is_same_answer(source, exported, expected):
+        if self._outcome(task, stages.export, expected).kind != Outcome.RETURNED:
+            return Part.EXPORTER
+        if stages.evaluator is None:
+            return Part.EXPORTER_OR_RUNTIME
+        evaluated = self._outcome(task, stages.evaluator, expected)
+        if is_right(evaluated):
             return Part.RUNTIME
-        is_changed = _is_equal(exported, outcome) or _is_same_answer(exported, outcome, expected)
-        return Part.EXPORTER if is_changed else Part.EXPORTER_OR_RUNTIME
+        is_same = is_same_outcome(evaluated, outcome) and outcome.kind == Outcome.RETURNED
+        return Part.EXPORTER if is_same and stages.is_independent else Part.EXPORTER_OR_RUNTIME
 
     def _outcome(self, task: Task, surface: Surface, expected: Expected) -> ProgramOutcome:
         program = translate(task.case, surface)
@@ -68,14 +75,7 @@ class StageRunner:
         self.worker.kill()
 
 
-def _is_equal(one: ProgramOutcome, other: ProgramOutcome) -> bool:
-    """Whether two outcomes have the same bits, or are exceptions with the same message."""
-    if Outcome.REJECTED in (one.kind, other.kind):
-        return (one.kind, one.message) == (other.kind, other.message)
-    return is_same_outcome(one, other)
-
-
 def _is_same_answer(one: ProgramOutcome, other: ProgramOutcome, expected: Expected) -> bool:
-    """Whether two outcomes are the same answer to a convention."""
+    """Whether two outcomes are the same answer to a convention. Answers without a name are the same if all bits are."""
     first, second = answer_name(one, expected), answer_name(other, expected)
-    return _is_equal(one, other) if OTHER_ANSWER in (first, second) else first == second
+    return is_same_outcome(one, other) if OTHER_ANSWER in (first, second) else first == second

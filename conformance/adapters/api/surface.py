@@ -28,7 +28,7 @@ from conformance.adapters.api.dynamic import Sizes
 from conformance.cases.case import Case
 from conformance.cases.operators import GRADIENT_SUFFIX
 from conformance.cases.steps import Step
-from reports.results.vocabulary import How, Level, Part
+from reports.results.vocabulary import How, Level
 
 FLOATS = frozenset({"float32", "float64"})
 
@@ -147,8 +147,7 @@ class Surface:
     write_gradient: differentiates the lines of a program, before wrapping; None if the framework cannot.
     gradient_to_numpy: for kernel and bias, how their gradients are converted, if not with `to_numpy`.
     tf32: whether the run allows TF32 in multiplications of float32.
-    stages: for a route, surfaces that end after a part: after the source, and after the exporter with an evaluator of
-        the exported model. A run compares their results to find the part that changes a result.
+    route: for a route through an exporter, the surfaces that end after one of its parts.
     """
 
     name: str
@@ -182,7 +181,7 @@ class Surface:
     write_gradient: GradientWriter | None = None
     gradient_to_numpy: Mapping[str, str] = field(default_factory=dict)
     tf32: bool = False
-    stages: Mapping[Part, Surface] = field(default_factory=dict)
+    route: RouteStages | None = None
 
     def supports(self, operator: str, dtype: str) -> bool:
         """Whether the surface supports the operator for the dtype."""
@@ -231,6 +230,24 @@ class Surface:
     def supports_anywhere(self, dtype: str) -> bool:
         """Whether the surface supports a dtype for at least one operator."""
         return any(dtype in dtypes for dtypes in (self.dtypes.get("", FLOATS), *self.dtypes.values()))
+
+
+@dataclass(frozen=True)
+class RouteStages:
+    """Surfaces with the programs of a route up to one part. A run compares their results to find what changes a result.
+
+    source_name: name of the source surface, whose ledger entries apply to results that the source changes.
+    source: runs the source without the exporter. export: only exports, and returns x. evaluator: exports, and runs the
+    model with another implementation than the runtime.
+    is_independent: whether the evaluator shares no code with the runtime, so that an equal wrong result is that of
+    the exporter.
+    """
+
+    source_name: str
+    source: Surface
+    export: Surface
+    evaluator: Surface | None = None
+    is_independent: bool = True
 
 
 @dataclass(frozen=True)

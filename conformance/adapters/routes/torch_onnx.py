@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from functools import partial
 
-from conformance.adapters import onnxruntime, openvino, torch
-from conformance.adapters.api import INDENT, Surface, Unsupported
-from conformance.adapters.api.surface import ProgramWrapper
-from conformance.cases.operators import WEIGHT_INPUTS
-from reports.results.vocabulary import Part
+from conformance.adapters import openvino, torch
+from conformance.adapters.api import INDENT, Unsupported
+from conformance.adapters.routes.route import ModelRunner, make_route
 
-SOURCE = torch.FUNCTIONAL_SURFACE
 PACKAGES = ("torch", "onnx", "onnxscript", "onnxruntime", "openvino", "numpy")
 INSTRUCTION_VARIABLES = {**torch.INSTRUCTION_VARIABLES, **openvino.INSTRUCTION_VARIABLES}
 THREAD_SETTINGS = {
@@ -44,25 +41,21 @@ core.set_property("CPU", {{"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THR
 RESET = torch.RESET
 NO_BFLOAT16 = Unsupported("NumPy has no bfloat16, and the runtimes take NumPy arrays")
 
-ModelRunner = Callable[[str], Sequence[str]]
-"""Takes the text of a dictionary with the inputs by name. Returns lines that run `onnx_model` and assign `x`."""
-# The exporter that reads the graph of torch.export, and the older one that traces the calls. Both return lines that
-# assign `onnx_model`, from the text of the inputs.
-EXPORTERS: Mapping[str, Callable[[str], Sequence[str]]] = {
-    "torch.onnx": lambda arguments: (
-        f"onnx_model = torch.onnx.export(model, {arguments}, dynamo=True, verbose=False).model_proto",
-    ),
-    "torch.onnx.torchscript": lambda arguments: (
+# The exporter that reads the graph of torch.export, and the older one that traces the calls.
+EXPORTERS: Mapping[str, Sequence[str]] = {
+    "torch.onnx": ("onnx_model = torch.onnx.export(model, {inputs}, {names}, dynamo=True, verbose=False).model_proto",),
+    "torch.onnx.torchscript": (
         "file = io.BytesIO()",
-        f"torch.onnx.export(model, {arguments.replace(',), ', ',), file, ', 1)}, dynamo=False)",
+        "torch.onnx.export(model, {inputs}, file, {names}, dynamo=False)",
         "onnx_model = onnx.load_model_from_string(file.getvalue())",
     ),
 }
 
 
-def _model_lines(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> list[str]:
-    """Return lines that assign `model`, a module that computes the lines. Weights are its buffers."""
+def _export(exporter: str, lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
+    """Return lines that assign `onnx_model`, the ONNX model of a module. Weights are its buffers."""
     body = [*(f"{name} = self.{name}" for name in weights), *(part for line in lines for part in line.split("\n"))]
+    input_names = ", ".join(f'"{name}"' for name in inputs)
     return [
         "class Model(nn.Module):",
         f"{INDENT}def forward(self, {', '.join(inputs)}):",
@@ -70,71 +63,50 @@ def _model_lines(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[
         f"{INDENT}{INDENT}return x",
         "model = Model().eval()",
         *(f'model.register_buffer("{name}", {name})' for name in weights),
+        *(
+            line.format(inputs=f"({', '.join(inputs)},)", names=f"input_names=[{input_names}]")
+            for line in EXPORTERS[exporter]
+        ),
     ]
 
 
-def _export(exporter: str, run: ModelRunner) -> ProgramWrapper:
-    """Return a wrapper that exports the lines of a program, and runs the ONNX model."""
-
-    def wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-        weights = [name for name in names if name in WEIGHT_INPUTS]
-        inputs = [name for name in names if name not in WEIGHT_INPUTS]
-        quoted = ", ".join(f'"{name}"' for name in inputs)
-        arrays = ", ".join(f'"{name}": {name}.numpy()' for name in inputs)
-        return [
-            *_model_lines(lines, weights, inputs),
-            *EXPORTERS[exporter](f"({', '.join(inputs)},), input_names=[{quoted}]"),
-            *run(f"{{{arrays}}}"),
-        ]
-
-    return wrap
+def _arrays(inputs: Sequence[str]) -> str:
+    arrays = ", ".join(f'"{name}": {name}.numpy()' for name in inputs)
+    return f"{{{arrays}}}"
 
 
-def _onnxruntime_lines(inputs: str) -> Sequence[str]:
+def _run_onnxruntime(inputs: Sequence[str]) -> Sequence[str]:
     return (
         "session = onnxruntime.InferenceSession(",
         f'{INDENT}onnx_model.SerializeToString(), options, providers=["CPUExecutionProvider"]',
         ")",
-        f"(x,) = session.run(None, {inputs})",
+        f"(x,) = session.run(None, {_arrays(inputs)})",
     )
 
 
-def _openvino_lines(inputs: str) -> Sequence[str]:
+def _run_openvino(inputs: Sequence[str]) -> Sequence[str]:
     return (
         'compiled = core.compile_model(core.read_model(onnx_model.SerializeToString()), "CPU")',
-        f"x = compiled({inputs})[0]",
+        f"x = compiled({_arrays(inputs)})[0]",
     )
 
 
-def _evaluator_lines(inputs: str) -> Sequence[str]:
-    return (f"(x,) = ReferenceEvaluator(onnx_model).run(None, {inputs})",)
+def _run_evaluator(inputs: Sequence[str]) -> Sequence[str]:
+    return (f"(x,) = ReferenceEvaluator(onnx_model).run(None, {_arrays(inputs)})",)
 
 
-RUNTIMES: Mapping[str, ModelRunner] = {"onnxruntime": _onnxruntime_lines, "openvino": _openvino_lines}
-
-
-def _route(exporter: str, runtime: str) -> Surface:
-    route = replace(
-        SOURCE,
-        name=f"{exporter}→{runtime}",
+RUNTIMES: Mapping[str, ModelRunner] = {"onnxruntime": _run_onnxruntime, "openvino": _run_openvino}
+SURFACES = tuple(
+    make_route(
+        torch.FUNCTIONAL_SURFACE,
+        f"{exporter}→{runtime}",
+        partial(_export, exporter),
+        RUNTIMES[runtime],
         to_numpy="x",
-        words={},
-        drawn={},
-        mixed_precision=None,
+        evaluate=_run_evaluator,
+        without_dtypes={"bfloat16": NO_BFLOAT16},
         bfloat16=None,
-        write_gradient=None,
-        unsupported_dtypes=UNSUPPORTED_DTYPES,
-        dtypes={operator: dtypes - {"bfloat16"} for operator, dtypes in SOURCE.dtypes.items()},
-        wrap_program=_export(exporter, RUNTIMES[runtime]),
     )
-    return replace(
-        route,
-        stages={
-            Part.SOURCE: replace(route, to_numpy=SOURCE.to_numpy, wrap_program=None),
-            Part.EXPORTER: replace(route, wrap_program=_export(exporter, _evaluator_lines)),
-        },
-    )
-
-
-UNSUPPORTED_DTYPES = {**SOURCE.unsupported_dtypes, "": {"bfloat16": NO_BFLOAT16}}
-SURFACES = tuple(_route(exporter, runtime) for exporter in EXPORTERS for runtime in RUNTIMES)
+    for exporter in EXPORTERS
+    for runtime in RUNTIMES
+)
