@@ -27,6 +27,7 @@ from reports.results import (
     How,
     Level,
     Outcome,
+    Part,
     ProgramRecord,
     RecordedAnswers,
     RecordedArray,
@@ -72,11 +73,12 @@ def result_record(
     verdict: OutcomeVerdict,
     expected: Expected | None,
     entry: LedgerEntry | None,
+    part: Part | None = None,
 ) -> ResultRecord:
     """Return the record of the result of a case on a surface.
 
     program: the program, or the reason why there is no program; expected: the expected result, None if the outcome
-    was not judged; entry: the matching entry of the ledger.
+    was not judged; entry: the matching entry of the ledger; part: the part of a route that changes the result.
     """
     written = program if isinstance(program, Program) else None
     flaky, slow = bool(outcome.flakiness), bool(outcome.slowness)
@@ -108,6 +110,7 @@ def result_record(
         issue=issue,
         changed_state=outcome.changed_state or None,
         after_others=outcome.after_others or None,
+        changed_by=part,
     )
 
 

@@ -304,7 +304,8 @@ class Run:
             result, convention = self.judge.judge_task(task, outcome, expected, is_final=False)
         if task.surface.route:
             expected = expected or self.expected(task.case)
-            result = replace(result, changed_by=self.stages.changed_by(task, outcome, self.judge, expected))
+            part = self.stages.changed_by(task, outcome, self.judge, expected)
+            result, convention = self.judge.judge_task(task, outcome, expected, is_final=False, changed_by=part)
         self.judge.record_answer(convention)
         return outcome, result, convention
 

@@ -1,0 +1,63 @@
+"""Routes from TensorFlow through the TFLite converter to the three sets of kernels of LiteRT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from conformance.adapters import tensorflow
+from conformance.adapters.api import function_lines
+from conformance.adapters.routes.route import ModelRunner, make_route
+
+PACKAGES = ("tensorflow", "ai_edge_litert", "keras", "numpy")
+THREADS = tensorflow.THREADS
+THREAD_SETTINGS = {**tensorflow.THREAD_SETTINGS, "num_threads=1": "num_threads={}"}
+INSTRUCTION_VARIABLES = tensorflow.INSTRUCTION_VARIABLES
+SETUP = f"""{tensorflow.SETUP}\
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+"""
+RESET = tensorflow.RESET
+
+
+def _export(lines: Sequence[str], _weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
+    """Return lines that assign `converter`. The function refers to the weights, which become constants."""
+    specs = ", ".join(f"tf.TensorSpec({name}.shape, {name}.dtype)" for name in inputs)
+    *definition, _call = function_lines(f"@tf.function(input_signature=[{specs}])", "model", lines, inputs)
+    return [
+        *definition,
+        "module = tf.Module()",
+        "module.model = model",
+        "converter = tf.lite.TFLiteConverter.from_concrete_functions([model.get_concrete_function()], module)",
+        "lite_model = converter.convert()",
+    ]
+
+
+def _run(resolver: str, inputs: Sequence[str]) -> Sequence[str]:
+    arrays = ", ".join(f"{name}={name}.numpy()" for name in inputs)
+    return (
+        f"kernels = OpResolverType.{resolver}",
+        "interpreter = Interpreter(None, lite_model, num_threads=1, experimental_op_resolver_type=kernels)",
+        f'x = interpreter.get_signature_runner()({arrays})["output_0"]',
+    )
+
+
+REFERENCE_KERNELS = partial(_run, "BUILTIN_REF")
+RUNTIMES: Mapping[str, ModelRunner] = {
+    "litert": partial(_run, "AUTO"),
+    "litert.builtin": partial(_run, "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+    "litert.reference": REFERENCE_KERNELS,
+}
+SURFACES = tuple(
+    make_route(
+        tensorflow.SURFACES[0],
+        f"tf.lite→{runtime}",
+        _export,
+        run,
+        to_numpy="np.moveaxis(x, -1, 1)",
+        # No other project runs such models. The reference kernels share code with the others.
+        evaluate=None if run is REFERENCE_KERNELS else REFERENCE_KERNELS,
+        is_independent=False,
+        without_dtypes={},
+    )
+    for runtime, run in RUNTIMES.items()
+)
