@@ -25,6 +25,7 @@ from conformance.execution.records import (
     case_record_line,
     declared_answer,
     ledger_reason,
+    refusal_reason,
     result_status,
 )
 from conformance.execution.results_file import make_footer, reading_results
@@ -240,8 +241,11 @@ class _Rejudge:
         machine = environment.packages, environment.cpu, device
         entry = next(filter(None, (self.ledger.find_entry(case, name, *machine) for name in names)), None)
         verdict = OutcomeVerdict(result.verdict, result.kind)
-        status = result_status(result.outcome, verdict, entry, flaky=result.flaky, slow=result.slow)
+        part = result.changed_by
+        status = result_status(result.outcome, verdict, entry, flaky=result.flaky, slow=result.slow, part=part)
         reason, issue = ledger_reason(status, entry)
+        if status == Status.REFUSED:
+            reason = refusal_reason(part, result.message)
         return replace(result, status=status, reason=reason, issue=issue)
 
     def _add_footer(self, rejudged: RejudgedResults) -> None:

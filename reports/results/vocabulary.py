@@ -81,6 +81,7 @@ class Status(Word):
     STALE = "stale"  # the ledger expects a difference, but the results agree
     KNOWN = "known"  # the ledger describes the difference
     UNDECLARED = "undeclared"  # an answer to a convention for which the surface declares none
+    REFUSED = "refused"  # the exporter or the runtime of a route raised an exception for a valid case
     SLOW = "slow"  # it exceeded the time limit once, and agreed in a second run
     UNSUPPORTED = "unsupported"
     PASS = "pass"  # noqa: S105 - not a password

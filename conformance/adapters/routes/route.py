@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from conformance.adapters.api import ProgramWrapper, RouteStages, Surface, Unsupported
+from conformance.adapters.api import ProgramWrapper, RouteStages, Surface
 from conformance.cases.operators import WEIGHT_INPUTS
 
 SourceExport = Callable[[Sequence[str], Sequence[str], Sequence[str]], Sequence[str]]
@@ -28,14 +28,14 @@ def make_route(
     to_numpy: str,
     evaluate: ModelRunner | None = None,
     is_independent: bool = True,
-    without_dtypes: Mapping[str, Unsupported],
+    without_dtypes: Collection[str] = (),
     **fields: object,
 ) -> Surface:
     """Return the surface of a route.
 
     export: writes the export of a program; run, evaluate: run the model with the runtime, and with another one.
     to_numpy: converts `x`, the array of the runtime, to channels first. without_dtypes: dtypes that the runtime does
-    not take, with the reason. fields: further fields of the surface.
+    not take. fields: further fields of the surface.
     """
 
     def wrapper(run: ModelRunner | None) -> ProgramWrapper:
@@ -57,7 +57,6 @@ def make_route(
         numpy_inputs=None,
         write_gradient=None,
         dtypes={operator: dtypes - {*without_dtypes} for operator, dtypes in source.dtypes.items()},
-        unsupported_dtypes={**source.unsupported_dtypes, "": without_dtypes},
         wrap_program=wrapper(run),
         **fields,  # type: ignore[arg-type]  # fields of Surface by name
     )

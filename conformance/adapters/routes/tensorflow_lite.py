@@ -57,7 +57,6 @@ SURFACES = tuple(
         # No other project runs such models. The reference kernels share code with the others.
         evaluate=None if run is REFERENCE_KERNELS else REFERENCE_KERNELS,
         is_independent=False,
-        without_dtypes={},
     )
     for runtime, run in RUNTIMES.items()
 )

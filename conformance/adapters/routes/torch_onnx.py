@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from conformance.adapters import openvino, torch
-from conformance.adapters.api import INDENT, Unsupported
+from conformance.adapters.api import INDENT
 from conformance.adapters.routes.route import ModelRunner, make_route
 
 PACKAGES = ("torch", "onnx", "onnxscript", "onnxruntime", "openvino", "numpy")
@@ -39,8 +39,6 @@ core = ov.Core()
 core.set_property("CPU", {{"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}})
 """
 RESET = torch.RESET
-NO_BFLOAT16 = Unsupported("NumPy has no bfloat16, and the runtimes take NumPy arrays")
-
 # The exporter that reads the graph of torch.export, and the older one that traces the calls.
 EXPORTERS: Mapping[str, Sequence[str]] = {
     "torch.onnx": ("onnx_model = torch.onnx.export(model, {inputs}, {names}, dynamo=True, verbose=False).model_proto",),
@@ -104,7 +102,8 @@ SURFACES = tuple(
         RUNTIMES[runtime],
         to_numpy="x",
         evaluate=_run_evaluator,
-        without_dtypes={"bfloat16": NO_BFLOAT16},
+        # NumPy has no bfloat16, and the runtimes take NumPy arrays.
+        without_dtypes={"bfloat16"},
         bfloat16=None,
     )
     for exporter in EXPORTERS
