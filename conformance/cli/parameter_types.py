@@ -38,6 +38,17 @@ class NameChoice(ChoiceBase):
         return super().convert(value, param, ctx)
 
 
+class SurfaceNameType(click.types.StringParamType):
+    """The name of a surface, or a glob. `->` is another spelling of the arrow in the name of a route."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name with an arrow."""
+        return super().convert(value, param, ctx).replace("->", "→")
+
+
+SURFACE_NAME = SurfaceNameType()
+
+
 class SizesType(Kind):
     """An integer, or one integer per axis separated by commas."""
 
