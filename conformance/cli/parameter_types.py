@@ -13,6 +13,7 @@ from conformance import ConformanceError
 from conformance.cases.operators import OPERATORS, PaddingWord, Parameter, ParameterKind
 from conformance.execution.selection import parse_shard
 from conformance.system.suggestions import suggestion
+from reports.results.vocabulary import ROUTE_ARROW
 
 if TYPE_CHECKING:
     ChoiceBase = click.Choice[str]
@@ -43,7 +44,7 @@ class SurfaceNameType(click.types.StringParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name with an arrow."""
-        return super().convert(value, param, ctx).replace("->", "→")
+        return super().convert(value, param, ctx).replace("->", ROUTE_ARROW)
 
 
 SURFACE_NAME = SurfaceNameType()

@@ -91,7 +91,7 @@ class Run:
         self.new_worker = partial(Worker, backend, python, options.limits, retry=self.repeat == 1)
         self.pool = WorkerPool([first_worker or self.new_worker()])
         self.confirmer = Confirmer(backend, lambda backend: LoneWorker(backend, python, options.limits), self.repeat)
-        self.stages = StageRunner(self.new_worker())
+        self.stages = StageRunner(Worker(backend, python, options.limits, retry=False))
         self.expected = lru_cache(MAX_EXPECTED_IN_MEMORY)(compute_expected)
         # Many cases have equal programs. One object for each saves memory in large runs.
         self._unique_programs: dict[Program | Unsupported, Program | Unsupported] = {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+ROUTE_ARROW = "→"
+"""Between the exporter and the runtime in the name of a route."""
 CONTRADICTORY_ANSWERS = "contradicts-itself"
 """Observed answer of a surface that gave several answers for one convention."""
 

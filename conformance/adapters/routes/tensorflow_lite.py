@@ -8,6 +8,7 @@ from functools import partial
 from conformance.adapters import tensorflow
 from conformance.adapters.api import function_lines
 from conformance.adapters.routes.route import ModelRunner, make_route
+from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("tensorflow", "ai_edge_litert", "keras", "numpy")
 THREADS = tensorflow.THREADS
@@ -50,7 +51,7 @@ RUNTIMES: Mapping[str, ModelRunner] = {
 SURFACES = tuple(
     make_route(
         tensorflow.SURFACES[0],
-        f"tf.lite→{runtime}",
+        f"tf.lite{ROUTE_ARROW}{runtime}",
         _export,
         run,
         to_numpy="np.moveaxis(x, -1, 1)",

@@ -8,6 +8,7 @@ from functools import partial
 from conformance.adapters import openvino, torch
 from conformance.adapters.api import INDENT
 from conformance.adapters.routes.route import ModelRunner, make_route
+from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("torch", "onnx", "onnxscript", "onnxruntime", "openvino", "numpy")
 INSTRUCTION_VARIABLES = {**torch.INSTRUCTION_VARIABLES, **openvino.INSTRUCTION_VARIABLES}
@@ -97,7 +98,7 @@ RUNTIMES: Mapping[str, ModelRunner] = {"onnxruntime": _run_onnxruntime, "openvin
 SURFACES = tuple(
     make_route(
         torch.FUNCTIONAL_SURFACE,
-        f"{exporter}→{runtime}",
+        f"{exporter}{ROUTE_ARROW}{runtime}",
         partial(_export, exporter),
         RUNTIMES[runtime],
         to_numpy="x",
