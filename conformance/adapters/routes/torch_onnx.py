@@ -17,14 +17,16 @@ THREAD_SETTINGS = {
     "options.intra_op_num_threads = 1": "options.intra_op_num_threads = {}",
     '"INFERENCE_NUM_THREADS": 1': '"INFERENCE_NUM_THREADS": {}',
 }
-# Each export builds the table of all ONNX functions again, which takes 0.4 of its 0.6 seconds.
 THREADS = f"""{torch.THREADS}
 import functools
 
-from torch.onnx._internal.exporter import _registration
+# Each export builds the table of all ONNX functions again, which takes 0.4 of its 0.6 seconds.
+try:
+    from torch.onnx._internal.exporter._registration import ONNXRegistry
 
-read_table = _registration.ONNXRegistry.from_torchlib.__func__
-_registration.ONNXRegistry.from_torchlib = classmethod(functools.lru_cache(read_table))
+    ONNXRegistry.from_torchlib = classmethod(functools.lru_cache(ONNXRegistry.from_torchlib.__func__))
+except (ImportError, AttributeError):  # not this version; exports take longer
+    pass
 """
 SETUP = f"""{torch.SETUP}
 import io
