@@ -20,11 +20,15 @@ from ai_edge_litert.interpreter import Interpreter, OpResolverType
 RESET = tensorflow.RESET
 
 
-def _export(lines: Sequence[str], _weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
-    """Return lines that assign `converter`. The function refers to the weights, which become constants."""
+def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
+    """Return lines that assign `lite_model`. The function refers to the weights, which become constants."""
+    # A name that the lines assign is local, so the function reads the weights under another name.
+    constants = [f"weights = {', '.join(weights)}"] if weights else []
+    read = [f"{', '.join(weights)} = weights"] if weights else []
     specs = ", ".join(f"tf.TensorSpec({name}.shape, {name}.dtype)" for name in inputs)
-    *definition, _call = function_lines(f"@tf.function(input_signature=[{specs}])", "model", lines, inputs)
+    *definition, _call = function_lines(f"@tf.function(input_signature=[{specs}])", "model", [*read, *lines], inputs)
     return [
+        *constants,
         *definition,
         "module = tf.Module()",
         "module.model = model",
