@@ -67,9 +67,11 @@ def in_run_order(tasks: Iterable[Task], expected_failures: Callable[[Task], Coll
 
 
 def ledger_surfaces(surface: Surface, changed_by: Part | None) -> list[str]:
-    """Return the surfaces whose ledger entries apply: also the source of a route if it changes the result."""
-    source = [surface.route.source_name] if surface.route and changed_by == Part.SOURCE else []
-    return [surface.name, *source]
+    """Return the surfaces whose ledger entries apply: also the part of a route that may be the cause."""
+    if surface.route is None or changed_by in {None, Part.EXPORTER}:
+        return [surface.name]
+    cause = surface.route.source_name if changed_by == Part.SOURCE else surface.route.runtime_name
+    return [surface.name, cause]
 
 
 class TaskJudge:
@@ -91,8 +93,9 @@ class TaskJudge:
         self.observed_answers = ObservedAnswers()
         self._machine = environment["packages"], environment["cpu"], device
         self._surfaces = {surface.name: surface.for_processor(environment["cpu"]) for surface in surfaces}
-        sources = [surface.route.source_name for surface in self._surfaces.values() if surface.route]
-        self._ledger = ledger.for_surfaces([*self._surfaces, *sources], *self._machine)
+        routes = [surface.route for surface in self._surfaces.values() if surface.route]
+        causes = [name for route in routes for name in (route.source_name, route.runtime_name)]
+        self._ledger = ledger.for_surfaces([*self._surfaces, *causes], *self._machine)
 
     def ledger_entry(self, task: Task, changed_by: Part | None = None) -> LedgerEntry | None:
         """Return the ledger entry that matches a task on this machine.

@@ -236,7 +236,8 @@ class Surface:
 class RouteStages:
     """Surfaces with the programs of a route up to one part. A run compares their results to find what changes a result.
 
-    source_name: name of the source surface, whose ledger entries apply to results that the source changes.
+    source_name, runtime_name: surfaces of the source and of the runtime. Their ledger entries apply to results that they
+    change.
     source: runs the source without the exporter. export: only exports, and returns x. evaluator: exports, and runs the
     model with another implementation than the runtime.
     is_independent: whether the evaluator shares no code with the runtime, so that an equal wrong result is that of
@@ -244,6 +245,7 @@ class RouteStages:
     """
 
     source_name: str
+    runtime_name: str
     source: Surface
     export: Surface
     evaluator: Surface | None = None

@@ -22,6 +22,7 @@ def split_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
 def make_route(
     source: Surface,
     name: str,
+    runtime_name: str,
     export: SourceExport,
     run: ModelRunner,
     *,
@@ -33,7 +34,8 @@ def make_route(
 ) -> Surface:
     """Return the surface of a route.
 
-    export: writes the export of a program; run, evaluate: run the model with the runtime, and with another one.
+    runtime_name: the surface of the runtime, for its ledger entries. export: writes the export of a program.
+    run, evaluate: run the model with the runtime, and with another implementation. is_independent: see RouteStages.
     to_numpy: converts `x`, the array of the runtime, to channels first. without_dtypes: dtypes that the runtime does
     not take. fields: further fields of the surface.
     """
@@ -62,6 +64,7 @@ def make_route(
     )
     stages = RouteStages(
         source_name=source.name,
+        runtime_name=runtime_name,
         source=replace(route, to_numpy=source.to_numpy, wrap_program=None),
         export=replace(route, wrap_program=wrapper(None)),
         evaluator=replace(route, wrap_program=wrapper(evaluate)) if evaluate else None,

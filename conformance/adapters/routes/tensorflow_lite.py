@@ -56,6 +56,7 @@ SURFACES = tuple(
     make_route(
         tensorflow.SURFACES[0],
         f"tf.lite{ROUTE_ARROW}{runtime}",
+        runtime,
         _export,
         run,
         to_numpy="np.moveaxis(x, -1, 1)",

@@ -96,13 +96,18 @@ def _run_evaluator(inputs: Sequence[str]) -> Sequence[str]:
     return (f"(x,) = ReferenceEvaluator(onnx_model).run(None, {_arrays(inputs)})",)
 
 
-RUNTIMES: Mapping[str, ModelRunner] = {"onnxruntime": _run_onnxruntime, "openvino": _run_openvino}
+RUNTIMES: Mapping[str, tuple[str, ModelRunner]] = {
+    "onnxruntime": ("onnxruntime", _run_onnxruntime),
+    "openvino": ("openvino.opset", _run_openvino),
+}
+"""The surface of each runtime, and the lines that run a model."""
 SURFACES = tuple(
     make_route(
         torch.FUNCTIONAL_SURFACE,
         f"{exporter}{ROUTE_ARROW}{runtime}",
+        surface,
         partial(_export, exporter),
-        RUNTIMES[runtime],
+        run,
         to_numpy="x",
         evaluate=_run_evaluator,
         # NumPy has no bfloat16, and the runtimes take NumPy arrays.
@@ -110,5 +115,5 @@ SURFACES = tuple(
         bfloat16=None,
     )
     for exporter in EXPORTERS
-    for runtime in RUNTIMES
+    for runtime, (surface, run) in RUNTIMES.items()
 )

@@ -33,6 +33,7 @@ def route(runtime, *, source=RIGHT, export=RIGHT, evaluator=RIGHT, is_independen
 
     stages = RouteStages(
         "source",
+        "runtime",
         source=with_lines(source),
         export=with_lines(source, export),
         evaluator=None if evaluator is None else with_lines(source, export, evaluator),
@@ -95,6 +96,21 @@ def test_ledger_entry_of_the_source_applies_to_what_the_source_changes(tmp_path)
     assert result(tmp_path, route(RIGHT, source=WRONG), entries=[entry])["status"] == "known"
     assert result(tmp_path, route(WRONG), entries=[entry])["status"] == "fail"
     assert result(tmp_path, route(RIGHT), entries=[entry])["status"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("route_of_case", "status"),
+    [
+        (route(WRONG), "known"),
+        (route(WRONG, evaluator=None), "known"),
+        (route(RIGHT, export=WRONG), "fail"),
+        (route(RIGHT, source=WRONG), "fail"),
+        (route(RIGHT), "pass"),
+    ],
+)
+def test_ledger_entry_of_the_runtime_applies_to_what_the_runtime_may_change(tmp_path, route_of_case, status):
+    entry = LedgerEntry("e", ("*",), ("runtime",), ("value",), "it is known", None, {})
+    assert result(tmp_path, route_of_case, entries=[entry])["status"] == status
 
 
 @pytest.mark.parametrize(
