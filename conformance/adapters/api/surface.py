@@ -236,7 +236,7 @@ class Surface:
 class RouteStages:
     """Surfaces with the programs of a route up to one part. A run compares their results to find what changes a result.
 
-    source_name, runtime_name: surfaces of the source and of the runtime, whose ledger entries apply to what they change.
+    source_name, runtime_name: surfaces whose ledger entries apply to what the source and the runtime change.
     source: runs the source without the exporter. export: only exports, and returns x. evaluator: exports, and runs the
     model with another implementation than the runtime.
     is_independent: whether the evaluator shares no code with the runtime, so that an equal wrong result is that of
