@@ -38,8 +38,11 @@ class StageRunner:
         def agrees(one: ProgramOutcome) -> bool:
             return judge.judge_task(task, one, expected, is_final=False)[0].verdict == Verdict.AGREE
 
-        if not agrees(outcome) and not agrees(self._outcome(task, stages.source, expected)):
-            return Part.SOURCE
+        if not agrees(outcome):
+            source = self._outcome(task, stages.source, expected)
+            # A later part that raises an exception also does so for a right result of the source.
+            if not agrees(source) and (outcome.kind != Outcome.REJECTED or source.kind == Outcome.REJECTED):
+                return Part.SOURCE
         return self._part(task, stages, outcome, expected, agrees)
 
     def _part(

@@ -79,7 +79,11 @@ def test_first_part_that_is_not_right_changes_a_value(tmp_path, route_of_case, p
 
 @pytest.mark.parametrize(
     ("route_of_case", "part"),
-    [(route(RIGHT, export=REFUSES), Part.EXPORTER), (route(REFUSES), Part.RUNTIME)],
+    [
+        (route(RIGHT, export=REFUSES), Part.EXPORTER),
+        (route(REFUSES), Part.RUNTIME),
+        (route(RIGHT, source=WRONG, export=REFUSES), Part.EXPORTER),
+    ],
 )
 def test_exception_of_a_part_is_refused(tmp_path, route_of_case, part):
     found = result(tmp_path, route_of_case)
