@@ -33,7 +33,7 @@ def primary_surfaces() -> list[BackendSurface]:
     """Return the surfaces without secondary ones.
 
     Secondary surfaces run only smoke or tagged cases, or wrap the calls of others (for example to compile them). They
-    are included if their backend has no other surface.
+    are included if their backend has no other surface. Routes are secondary: they repeat the calls of their source.
     """
     known = list(surfaces_by_name().values())
     with_primary = {
@@ -47,6 +47,8 @@ def primary_surfaces() -> list[BackendSurface]:
 
 
 def _is_primary(surface: Surface, *, backend_has_primary: bool) -> bool:
+    if surface.route:
+        return False
     if not backend_has_primary:
         return surface.max_level != Level.SMOKE or bool(surface.slow_tag)
     return surface.max_level != Level.SMOKE and not surface.wrap_program

@@ -13,7 +13,7 @@ import click
 
 from conformance.adapters.api import AVX2, CPU, DEVICE_NAMES, FLOAT32, NATIVE, PRECISIONS
 from conformance.cases.operators import OPERATORS
-from conformance.cli.parameter_types import NameChoice, RangeWithoutNaN
+from conformance.cli.parameter_types import SURFACE_NAME, NameChoice, RangeWithoutNaN
 from conformance.execution.options import MAX_TIME_LIMIT_SECONDS, RunOptions
 from conformance.execution.selection import MAX_SHARDS
 from reports.results.vocabulary import Level, Word
@@ -127,6 +127,7 @@ SURFACE_GLOB_OPTION = click.option(
     "--surface",
     "surface_globs",
     multiple=True,
+    type=SURFACE_NAME,
     metavar="GLOB",
     help="Only surfaces whose name matches this pattern. Repeatable.",
 )

@@ -13,6 +13,7 @@ from conformance import ConformanceError
 from conformance.cases.operators import OPERATORS, PaddingWord, Parameter, ParameterKind
 from conformance.execution.selection import parse_shard
 from conformance.system.suggestions import suggestion
+from reports.results.vocabulary import ROUTE_ARROW
 
 if TYPE_CHECKING:
     ChoiceBase = click.Choice[str]
@@ -36,6 +37,17 @@ class NameChoice(ChoiceBase):
         if near:
             self.fail(f"{value!r} is unknown{near}", param, ctx)
         return super().convert(value, param, ctx)
+
+
+class SurfaceNameType(click.types.StringParamType):
+    """The name of a surface, or a glob. `->` is another spelling of the arrow in the name of a route."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the name with an arrow."""
+        return super().convert(value, param, ctx).replace("->", ROUTE_ARROW)
+
+
+SURFACE_NAME = SurfaceNameType()
 
 
 class SizesType(Kind):

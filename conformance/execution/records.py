@@ -27,6 +27,7 @@ from reports.results import (
     How,
     Level,
     Outcome,
+    Part,
     ProgramRecord,
     RecordedAnswers,
     RecordedArray,
@@ -44,9 +45,18 @@ NO_BOUND_REASON = "no bound: so many roundings to 16 bits may leave anything"
 
 
 def result_status(
-    outcome: Outcome, verdict: OutcomeVerdict, entry: LedgerEntry | None, *, flaky: bool = False, slow: bool = False
+    outcome: Outcome,
+    verdict: OutcomeVerdict,
+    entry: LedgerEntry | None,
+    *,
+    flaky: bool = False,
+    slow: bool = False,
+    part: Part | None = None,
 ) -> Status:
-    """Return the status of a result. outcome: kind of the outcome; entry: matching entry of the ledger."""
+    """Return the status of a result.
+
+    outcome: kind of the outcome; entry: matching entry of the ledger; part: the part of a route that changes it.
+    """
     if flaky:
         return Status.KNOWN if entry and Status.FLAKY in entry.kinds else Status.FLAKY
     if outcome == Outcome.UNSUPPORTED or verdict.message == NO_BOUND_REASON:
@@ -60,7 +70,9 @@ def result_status(
     shown = verdict.kind if verdict.verdict == Verdict.DIFFER else outcome
     if entry and shown in entry.kinds:
         return Status.KNOWN
-    return Status.FAIL if verdict.verdict == Verdict.DIFFER else Status(outcome)
+    is_refused = outcome == Outcome.REJECTED and part not in {None, Part.SOURCE}
+    differing = Status.REFUSED if is_refused else Status.FAIL
+    return differing if verdict.verdict == Verdict.DIFFER else Status(outcome)
 
 
 def result_record(
@@ -72,21 +84,24 @@ def result_record(
     verdict: OutcomeVerdict,
     expected: Expected | None,
     entry: LedgerEntry | None,
+    part: Part | None = None,
 ) -> ResultRecord:
     """Return the record of the result of a case on a surface.
 
     program: the program, or the reason why there is no program; expected: the expected result, None if the outcome
-    was not judged; entry: the matching entry of the ledger.
+    was not judged; entry: the matching entry of the ledger; part: the part of a route that changes the result.
     """
     written = program if isinstance(program, Program) else None
     flaky, slow = bool(outcome.flakiness), bool(outcome.slowness)
-    status = result_status(outcome.kind, verdict, entry, flaky=flaky, slow=slow)
+    status = result_status(outcome.kind, verdict, entry, flaky=flaky, slow=slow, part=part)
     digest = array_digest(*outcome.arrays) if outcome.arrays else None
     is_recorded = len(outcome.arrays) == 1 and not _is_expected_array(outcome.arrays[0], digest, expected)
     # The message of an unsupported outcome is the reason, which has its own key.
     described = [outcome.flakiness or outcome.message, outcome.slowness] if written else []
     message = "; ".join(filter(None, [verdict.message, *described]))
     reason, issue = _reason_and_issue(program, status, entry)
+    if status == Status.REFUSED:
+        reason = refusal_reason(part, outcome.message)
     return ResultRecord(
         case=case.id,
         surface=surface.name,
@@ -108,6 +123,7 @@ def result_record(
         issue=issue,
         changed_state=outcome.changed_state or None,
         after_others=outcome.after_others or None,
+        changed_by=part,
     )
 
 
@@ -120,6 +136,11 @@ def _reason_and_issue(
     if status == Status.UNSUPPORTED:
         return NO_BOUND_REASON, None
     return ledger_reason(status, entry)
+
+
+def refusal_reason(part: Part | None, message: str | None) -> str:
+    """Return the reason of a result that the exporter or the runtime of a route refuses. message: its exception."""
+    return f"refused by the {part}: {message or ''}"
 
 
 def ledger_reason(status: Status, entry: LedgerEntry | None) -> tuple[str | None, str | None]:

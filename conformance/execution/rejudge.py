@@ -25,11 +25,12 @@ from conformance.execution.records import (
     case_record_line,
     declared_answer,
     ledger_reason,
+    refusal_reason,
     result_status,
 )
 from conformance.execution.results_file import make_footer, reading_results
 from conformance.execution.selection import Shard
-from conformance.execution.task import ComputeExpected
+from conformance.execution.task import ComputeExpected, ledger_surfaces
 from conformance.judging.ledger import Ledger
 from conformance.judging.tolerance import accumulation_convention
 from conformance.judging.verdict import JUDGED_OUTCOMES, OutcomeVerdict, declaration_text
@@ -237,10 +238,15 @@ class _Rejudge:
     def _with_current_status(self, result: ResultRecord, case: Case) -> ResultRecord:
         """Return a result with its status according to the current ledger."""
         environment, device = self.header.environment, self.backend.device.name
-        entry = self.ledger.find_entry(case, result.surface, environment.packages, environment.cpu, device)
+        names = ledger_surfaces(self.surfaces[result.surface], result.changed_by)
+        machine = environment.packages, environment.cpu, device
+        entry = next(filter(None, (self.ledger.find_entry(case, name, *machine) for name in names)), None)
         verdict = OutcomeVerdict(result.verdict, result.kind)
-        status = result_status(result.outcome, verdict, entry, flaky=result.flaky, slow=result.slow)
+        part = result.changed_by
+        status = result_status(result.outcome, verdict, entry, flaky=result.flaky, slow=result.slow, part=part)
         reason, issue = ledger_reason(status, entry)
+        if status == Status.REFUSED:
+            reason = refusal_reason(part, result.message)
         return replace(result, status=status, reason=reason, issue=issue)
 
     def _add_footer(self, rejudged: RejudgedResults) -> None:

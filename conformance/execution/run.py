@@ -29,6 +29,7 @@ from conformance.execution.options import DEFAULT_OPTIONS, RunOptions
 from conformance.execution.pool import WorkerPool, mode_workers, worker_count
 from conformance.execution.records import case_record_line, environment_record, program_record
 from conformance.execution.results_file import ResultsFile, remove_results_file
+from conformance.execution.stages import StageRunner
 from conformance.execution.task import FATAL_OUTCOMES, ComputeExpected, Task, TaskJudge, in_run_order, run_order
 from conformance.execution.worker_process import Worker
 from conformance.judging.expected import Expected, compute_expected
@@ -92,6 +93,7 @@ class Run:
         self.confirmer = Confirmer(
             backend, lambda backend: LoneWorker(backend, python, options.limits), self.repeat, lambda: self.pool
         )
+        self.stages = StageRunner(Worker(backend, python, options.limits, retry=False))
         self.expected = lru_cache(MAX_EXPECTED_IN_MEMORY)(compute_expected)
         # Many cases have equal programs. One object for each saves memory in large runs.
         self._unique_programs: dict[Program | Unsupported, Program | Unsupported] = {}
@@ -232,6 +234,7 @@ class Run:
         finally:
             self.pool.kill()
             self.confirmer.kill()
+            self.stages.kill()
             if self.program_cache:
                 self.program_cache.save()
 
@@ -301,6 +304,10 @@ class Run:
         if self.confirmer.needs_confirmation(outcome, result):
             outcome = self.confirmer.confirmed(task, self.make_job(task), outcome, self.judge, expected)
             result, convention = self.judge.judge_task(task, outcome, expected, is_final=False)
+        if task.surface.route:
+            expected = expected or self.expected(task.case)
+            part = self.stages.changed_by(task, outcome, self.judge, expected)
+            result, convention = self.judge.judge_task(task, outcome, expected, is_final=False, changed_by=part)
         self.judge.record_answer(convention)
         return outcome, result, convention
 

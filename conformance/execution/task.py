@@ -23,7 +23,7 @@ from conformance.judging.verdict import (
     judge_declaration,
     judge_outcome,
 )
-from reports.results import ConventionRecord, DifferenceKind, How, Outcome, ResultRecord, Status, Verdict
+from reports.results import ConventionRecord, DifferenceKind, How, Outcome, Part, ResultRecord, Status, Verdict
 
 FATAL_OUTCOMES = frozenset({Outcome.CRASHED, Outcome.TIMED_OUT})
 """Outcomes that end the process of the worker."""
@@ -66,6 +66,14 @@ def in_run_order(tasks: Iterable[Task], expected_failures: Callable[[Task], Coll
         yield from later[rank]
 
 
+def ledger_surfaces(surface: Surface, changed_by: Part | None) -> list[str]:
+    """Return the surfaces whose ledger entries apply: also the part of a route that may be the cause."""
+    if surface.route is None or changed_by in {None, Part.EXPORTER}:
+        return [surface.name]
+    cause = surface.route.source_name if changed_by == Part.SOURCE else surface.route.runtime_name
+    return [surface.name, cause]
+
+
 class TaskJudge:
     """Judges the outcomes of one run on one machine.
 
@@ -85,11 +93,18 @@ class TaskJudge:
         self.observed_answers = ObservedAnswers()
         self._machine = environment["packages"], environment["cpu"], device
         self._surfaces = {surface.name: surface.for_processor(environment["cpu"]) for surface in surfaces}
-        self._ledger = ledger.for_surfaces(list(self._surfaces), *self._machine)
+        routes = [surface.route for surface in self._surfaces.values() if surface.route]
+        causes = [name for route in routes for name in (route.source_name, route.runtime_name)]
+        self._ledger = ledger.for_surfaces([*self._surfaces, *causes], *self._machine)
 
-    def ledger_entry(self, task: Task) -> LedgerEntry | None:
-        """Return the ledger entry that matches a task on this machine."""
-        return self._ledger.find_entry(task.case, task.surface.name, *self._machine)
+    def ledger_entry(self, task: Task, changed_by: Part | None = None) -> LedgerEntry | None:
+        """Return the ledger entry that matches a task on this machine.
+
+        changed_by: the part of a route that changes the result.
+        """
+        names = ledger_surfaces(task.surface, changed_by)
+        found = (self._ledger.find_entry(task.case, name, *self._machine) for name in names)
+        return next(filter(None, found), None)
 
     def expected_failures(self, task: Task) -> frozenset[str]:
         """Return the fatal outcomes and flakiness that the ledger or a declaration lists for a task."""
@@ -111,20 +126,33 @@ class TaskJudge:
         return target is not None and judge_outcome(outcome, target).verdict != Verdict.AGREE
 
     def judge_task(
-        self, task: Task, outcome: ProgramOutcome, expected: Expected | None = None, *, is_final: bool = True
+        self,
+        task: Task,
+        outcome: ProgramOutcome,
+        expected: Expected | None = None,
+        *,
+        is_final: bool = True,
+        changed_by: Part | None = None,
     ) -> tuple[ResultRecord, ConventionRecord | None]:
         """Return the result record of an outcome, and the convention record if the case observes a convention.
 
         expected: the expected result of the case, if it has been computed already. is_final: whether the answer to a
-        convention can contradict those of later cases.
+        convention can contradict those of later cases. changed_by: the part of a route that changes the result.
         """
         verdict, convention = OutcomeVerdict(None), None
         if outcome.kind in JUDGED_OUTCOMES or task.case.convention_id is not None:
             expected = expected or self.expected(task.case)
             verdict, convention = self._judge_outcome(task, outcome, expected, is_final=is_final)
-        entry = self.ledger_entry(task)
+        entry = self.ledger_entry(task, changed_by)
         record = result_record(
-            task.case, task.surface, task.program, outcome, verdict=verdict, expected=expected, entry=entry
+            task.case,
+            task.surface,
+            task.program,
+            outcome,
+            verdict=verdict,
+            expected=expected,
+            entry=entry,
+            part=changed_by,
         )
         return record, convention
 

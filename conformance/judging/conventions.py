@@ -87,6 +87,7 @@ def find_conventions(
 ) -> list[Convention]:
     """Return the conventions whose id matches a glob, with the surfaces that match a glob; no globs match all.
 
+    Routes need a glob: their answers are compared with those of their sources on another page.
     observations: for each convention and surface, the observed answers by case.
     """
     cases_by_id: dict[str, list[Case]] = {}
@@ -99,7 +100,7 @@ def find_conventions(
         answers = {
             key: SurfaceAnswer(surface.declarations.get(name), (observations or {}).get((name, key), {}))
             for key, surface in known.items()
-            if _matches_glob(key, surfaces)
+            if (_matches_glob(key, surfaces) if surfaces else surface.route is None)
         }
         given = {key: answer for key, answer in answers.items() if answer.declaration or answer.observations}
         # The sort is stable, and False comes before True: the case with the name of the convention becomes the first.

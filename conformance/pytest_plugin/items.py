@@ -82,7 +82,7 @@ class CaseItem(pytest.Item):
         self.user_properties += [(f"conformance-{name}", str(text)) for name, text in reported.items() if text]
         if result.status == Status.UNDECLARED:
             pytest.skip(f"undeclared: {result.message}")
-        if result.status == Status.UNSUPPORTED:
+        if result.status in {Status.UNSUPPORTED, Status.REFUSED}:
             pytest.skip(unsupported_or_known_reason(result))
         if result.status == Status.KNOWN:
             pytest.xfail(unsupported_or_known_reason(result))

@@ -40,10 +40,11 @@ STATUS_SEVERITIES = {
     Status.KNOWN: 1,
     Status.UNDECLARED: 2,
     Status.UNSUPPORTED: 3,
-    Status.FLAKY: 4,
-    Status.FAIL: 5,
-    Status.TIMED_OUT: 6,
-    Status.CRASHED: 7,
+    Status.REFUSED: 4,
+    Status.FLAKY: 5,
+    Status.FAIL: 6,
+    Status.TIMED_OUT: 7,
+    Status.CRASHED: 8,
 }
 """Order of the statuses of one result from good to bad. A change to a higher number is a regression."""
 SurfaceCaseKey = tuple[str, str]

@@ -13,6 +13,7 @@ STATUS_MEANINGS: dict[str, str] = {
     Status.STALE: "The ledger lists a deviation, but the result agrees: the entry is outdated.",
     Status.KNOWN: "The result differs in a way that an entry of the ledger describes. It does not fail the run.",
     Status.UNDECLARED: "The surface answers a convention, but declares no answer. It does not fail the run.",
+    Status.REFUSED: "The exporter or the runtime of a route raises an error. It does not fail the run.",
     Status.SLOW: "The call exceeded the time limit once, and agreed in a second run. It does not fail the run.",
     Status.UNSUPPORTED: "The surface cannot express the case. It is not judged.",
     Status.PASS: "The result agrees with the expected one.",

@@ -21,14 +21,14 @@ from reports.results.vocabulary import AGREEING_STATUSES
 
 UNEXPECTED_STATUSES = (Status.FAIL, Status.CRASHED, Status.TIMED_OUT, Status.FLAKY, Status.STALE)
 """Statuses that make a run fail."""
-UNJUDGED_STATUSES = frozenset({Status.UNSUPPORTED, Status.UNDECLARED})
+UNJUDGED_STATUSES = frozenset({Status.UNSUPPORTED, Status.UNDECLARED, Status.REFUSED})
 DIFFERING_STATUSES = (*UNEXPECTED_STATUSES, Status.KNOWN)
 # The keys of these tables are also looked up by text, which may be the empty text or an answer.
 STATUS_RANKS: dict[str, int] = {status: rank for rank, status in enumerate(Status)}
 STATUS_SIGNS: dict[str, str] = {
     Status.PASS: "✓", Status.KNOWN: "≈", Status.UNSUPPORTED: "–", Status.FAIL: "✗",
     Status.CRASHED: "!", Status.TIMED_OUT: "…", Status.FLAKY: "~", Status.STALE: "?",
-    Status.UNDECLARED: "○", Status.SLOW: "◷",
+    Status.UNDECLARED: "○", Status.SLOW: "◷", Status.REFUSED: "⊘",
 }  # fmt: skip
 STATUS_TEXTS: dict[str, str] = {status: status.replace("_", " ") for status in Status}
 STATUS_EXPLANATIONS = {
@@ -43,6 +43,7 @@ HEADLINE_TEXTS = {
     Status.SLOW: "slow",
     Status.KNOWN: "known to deviate",
     Status.UNDECLARED: "undeclared",
+    Status.REFUSED: "refused by an exporter or a runtime",
     Status.UNSUPPORTED: "not supported",
 }
 """Statuses that restrict the statement of the headline, in this order."""
@@ -91,7 +92,7 @@ def counts_by_surface(report: Report) -> dict[str, StatusCounts]:
 
 
 def judged_count(counts: StatusCounts) -> int:
-    """Count the judged results: all but the unsupported and the undeclared ones."""
+    """Count the judged results: all but the unsupported, the refused and the undeclared ones."""
     return sum(number for status, number in counts.items() if status not in UNJUDGED_STATUSES)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reports.results.vocabulary import DifferenceKind, How, Level, Outcome, Status, Verdict
+from reports.results.vocabulary import DifferenceKind, How, Level, Outcome, Part, Status, Verdict
 
 if TYPE_CHECKING:
     from reports.results.arrays import ExpectedRecord, RecordedAnswers, RecordedArray, RecordedRejection
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SPECIAL_NUMBERS", "AnyRecord", "BackendRun", "CaseRecord", "CatalogueIdentity", "ConventionRecord",
     "DifferenceKind", "Environment", "ExpectedRecord", "ExplorationRecord", "FindingRecord", "Footer", "Header", "How",
-    "Json", "JsonNumber", "Level", "LiveResults", "Outcome", "ProgramRecord", "RecordChecks", "RecordError",
+    "Json", "JsonNumber", "Level", "LiveResults", "Outcome", "Part", "ProgramRecord", "RecordChecks", "RecordError",
     "RecordedAnswers", "RecordedArray", "RecordedRejection", "Report", "ResultRecord", "RunBuilder", "SelectionRecord",
     "ShardRecord", "Status", "UnreadableResults", "Verdict", "WorstElementRecord", "complete_lines", "decode_line",
     "encode_line", "load_report", "merge_runs", "read_header", "read_records", "without_label",

@@ -14,7 +14,7 @@ from msgspec.structs import asdict, fields, force_setattr, replace
 from reports.results.arrays import ExpectedRecord, RecordedAnswers, RecordedArray, RecordedRejection, parse_expected
 from reports.results.exploration import ExplorationRecord
 from reports.results.json_structs import JsonStruct, Measure, RecordError, decode, measure, nullable
-from reports.results.vocabulary import DifferenceKind, How, Level, Outcome, Status, Verdict, Word
+from reports.results.vocabulary import DifferenceKind, How, Level, Outcome, Part, Status, Verdict, Word
 
 RESULTS_FORMAT = 1
 DEVICE_KEYS = ("device", "hardware", "precision")
@@ -199,6 +199,8 @@ class ResultRecord(Record, frozen=True, kw_only=True, tag="result"):
     changed_state: floating-point state of its process that the program has changed, for example "flush-to-zero".
     after_others: the outcome in a process in which other programs had run before, if it differs from `outcome`, which
     is that of a process without other programs.
+    changed_by: for a route, the first part whose result is not as expected, or whose answer to a convention is not that
+    of the source.
     """
 
     case: str
@@ -221,6 +223,7 @@ class ResultRecord(Record, frozen=True, kw_only=True, tag="result"):
     issue: str | None = nullable()
     changed_state: tuple[str, ...] | None = None
     after_others: str | None = None
+    changed_by: Part | None = None
     place: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:

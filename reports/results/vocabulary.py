@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+ROUTE_ARROW = "→"
+"""Between the exporter and the runtime in the name of a route."""
 CONTRADICTORY_ANSWERS = "contradicts-itself"
 """Observed answer of a surface that gave several answers for one convention."""
 
@@ -41,6 +43,15 @@ class Outcome(Word):
     TIMED_OUT = "timed_out"
 
 
+class Part(Word):
+    """A part of a route from a source framework to a runtime."""
+
+    SOURCE = "source"
+    EXPORTER = "exporter"
+    RUNTIME = "runtime"
+    EXPORTER_OR_RUNTIME = "exporter or runtime"  # no evaluator of the exported model could decide
+
+
 class Verdict(Word):
     """The comparison of an outcome with the expected result."""
 
@@ -72,6 +83,7 @@ class Status(Word):
     STALE = "stale"  # the ledger expects a difference, but the results agree
     KNOWN = "known"  # the ledger describes the difference
     UNDECLARED = "undeclared"  # an answer to a convention for which the surface declares none
+    REFUSED = "refused"  # the exporter or the runtime of a route raised an exception for a valid case
     SLOW = "slow"  # it exceeded the time limit once, and agreed in a second run
     UNSUPPORTED = "unsupported"
     PASS = "pass"  # noqa: S105 - not a password

@@ -17,7 +17,7 @@ from reports.results.vocabulary import AGREEING_STATUSES
 
 GREY_BACKGROUND, GREEN_BACKGROUND, AMBER_BACKGROUND, RED_BACKGROUND = "#444444", "#1a7f37", "#8a5a00", "#b31d28"
 """Background colours. White text has a contrast of at least 4.5 on each, as WCAG 2.2 requires."""
-EXPECTED_STATUSES = (Status.PASS, Status.KNOWN, Status.SLOW, Status.UNDECLARED)
+EXPECTED_STATUSES = (Status.PASS, Status.KNOWN, Status.SLOW, Status.UNDECLARED, Status.REFUSED)
 """Statuses of results with a program that do not fail a run, in the order of a badge."""
 GREEN_STATUSES = AGREEING_STATUSES | {Status.UNSUPPORTED}
 MAX_LABEL_LENGTH = 60  # characters

@@ -239,6 +239,7 @@ def _result_details(result: ResultRecord, programs: dict[str, ProgramRecord], te
         "worst": None if result.worst is None else _worst_payload(result.worst),
         "message": texts.add(result.message),
         "after_others": texts.add(result.after_others),
+        "changed_by": result.changed_by,
         "reason": texts.add(result.reason),
         "issue": texts.add(result.issue),
     }

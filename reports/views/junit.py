@@ -14,7 +14,10 @@ from reports.analysis.summary import STATUS_TEXTS, UNEXPECTED_STATUSES
 from reports.results import BackendRun, CaseRecord, Report, ResultRecord, Status
 
 MAX_JUNIT_TEXT_LENGTH = 300  # characters of a `message` attribute; the text of the element is not shortened
-SKIP_TYPES = {Status.UNSUPPORTED: "pytest.skip", Status.UNDECLARED: "pytest.skip", Status.KNOWN: "pytest.xfail"}
+SKIP_TYPES = {
+    **dict.fromkeys((Status.UNSUPPORTED, Status.UNDECLARED, Status.REFUSED), "pytest.skip"),
+    Status.KNOWN: "pytest.xfail",
+}
 """Statuses that are neither passed nor failed, with the type names that pytest uses."""
 XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'
 RUN_SUITE_NAME = "the whole run"  # cannot be the id of a case, because ids contain a slash

@@ -69,6 +69,7 @@ PARQUET_COLUMNS: dict[str, tuple[pa.DataType, ColumnValue]] = {
     "digest": (TEXT_TYPE, lambda row: row.result.digest),
     "message": (TEXT_TYPE, lambda row: row.result.message),
     "after_others": (TEXT_TYPE, lambda row: row.result.after_others),
+    "changed_by": (TEXT_TYPE, lambda row: row.result.changed_by),
     "reason": (TEXT_TYPE, lambda row: row.result.reason),
     "issue": (TEXT_TYPE, lambda row: row.result.issue),
     "question": (TEXT_TYPE, lambda row: row.case.question),

@@ -20,6 +20,7 @@ STATUS_STYLES: dict[str, str] = {
     Status.KNOWN: "yellow",
     Status.SLOW: "yellow",
     Status.UNDECLARED: "yellow",
+    Status.REFUSED: "yellow",
     Status.UNSUPPORTED: "dim",
     **dict.fromkeys(UNEXPECTED_STATUSES, "bold red"),
 }

@@ -149,6 +149,7 @@ class Surface:
     is_converted: whether its programs are files of models that a converter writes, so that users change the model
         which is converted.
     tf32: whether the run allows TF32 in multiplications of float32.
+    route: for a route through an exporter, the surfaces that end after one of its parts.
     """
 
     name: str
@@ -183,6 +184,7 @@ class Surface:
     gradient_to_numpy: Mapping[str, str] = field(default_factory=dict)
     is_converted: bool = False
     tf32: bool = False
+    route: RouteStages | None = None
 
     def supports(self, operator: str, dtype: str) -> bool:
         """Whether the surface supports the operator for the dtype."""
@@ -231,6 +233,25 @@ class Surface:
     def supports_anywhere(self, dtype: str) -> bool:
         """Whether the surface supports a dtype for at least one operator."""
         return any(dtype in dtypes for dtypes in (self.dtypes.get("", FLOATS), *self.dtypes.values()))
+
+
+@dataclass(frozen=True)
+class RouteStages:
+    """Surfaces with the programs of a route up to one part. A run compares their results to find what changes a result.
+
+    source_name, runtime_name: surfaces whose ledger entries apply to what the source and the runtime change.
+    source: runs the source without the exporter. export: only exports, and returns x. evaluator: exports, and runs the
+    model with another implementation than the runtime.
+    is_independent: whether the evaluator shares no code with the runtime, so that an equal wrong result is that of
+    the exporter.
+    """
+
+    source_name: str
+    runtime_name: str
+    source: Surface
+    export: Surface
+    evaluator: Surface | None = None
+    is_independent: bool = True
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from conformance.cases.operators import OPERATORS
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import loading
 from conformance.cli.options import DEFAULT_OUTPUT_FOLDER, OPERATOR_OPTION, SCHEDULER_OPTION, timeout_option
-from conformance.cli.parameter_types import RangeWithoutNaN
+from conformance.cli.parameter_types import SURFACE_NAME, RangeWithoutNaN
 from conformance.execution.distributed.cluster import open_cluster
 from conformance.execution.targets import run_targets
 from conformance.exploration.cluster import EvaluatorSpec, make_evaluator
@@ -47,6 +47,7 @@ FINDINGS_EXIT_STATUS = 1
     "--surface",
     "surfaces",
     multiple=True,
+    type=SURFACE_NAME,
     metavar="S",
     help="Only this surface. Without it, surfaces that are slow or run only level smoke are left out. Repeatable.",
 )

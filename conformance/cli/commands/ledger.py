@@ -17,6 +17,7 @@ from conformance.catalogue import loading
 from conformance.catalogue.loading import Catalogue
 from conformance.cli.failures import Failures, failure_kind, matching_failures
 from conformance.cli.options import CASES_OPTION
+from conformance.cli.parameter_types import SURFACE_NAME
 from conformance.cli.results_io import load_given_or_latest
 from conformance.judging import ledger, ledger_entry
 from conformance.judging.ledger import Ledger
@@ -66,7 +67,12 @@ def _check_reason(_context: click.Context, option: click.Parameter, reason: str)
     help="Failing cases whose id matches. Repeatable.",
 )
 @click.option(
-    "--surface", "surfaces", multiple=True, metavar="GLOB", help="Only failures on these surfaces. Repeatable."
+    "--surface",
+    "surfaces",
+    multiple=True,
+    type=SURFACE_NAME,
+    metavar="GLOB",
+    help="Only failures on these surfaces. Repeatable.",
 )
 @click.option(
     "--reason",

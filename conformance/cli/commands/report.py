@@ -33,6 +33,7 @@ from reports.views.html import render_html
 from reports.views.junit import render_junit
 from reports.views.markdown import render_markdown
 from reports.views.matrix import render_matrix
+from reports.views.routes import render_routes
 from reports.views.terminal import render_terminal
 
 TERMINAL_FORMAT = "terminal"
@@ -107,6 +108,7 @@ REPORT_FORMATS = {
         reads_stores=True,
     ),
     "matrix": ReportFormat("every operator on every surface", "matrix.md", render_matrix, reads_stores=True),
+    "routes": ReportFormat("what exporters and runtimes change", "routes.md", render_routes),
     "junit": ReportFormat("JUnit XML for CI servers", "junit.xml", render_junit),
     "badge": ReportFormat("an SVG for each surface, and JSON for Shields", "badges", render_badges, reads_stores=True),
     "parquet": ReportFormat("all results for a notebook (pip install pyarrow)", "results.parquet", _render_parquet),

@@ -33,7 +33,7 @@ from conformance.cli.options import (
     results_folder_option,
     timeout_option,
 )
-from conformance.cli.parameter_types import RangeWithoutNaN, ShardType
+from conformance.cli.parameter_types import SURFACE_NAME, RangeWithoutNaN, ShardType
 from conformance.execution.job import Limits, WorkerFailed
 from conformance.execution.options import MAX_REPEATS, RunOptions
 from conformance.execution.selection import Selection, Shard
@@ -52,7 +52,9 @@ from reports.results.vocabulary import Level
     "option, the backends installed here run, or the built-in one if there are none. A label of your choice (letters, "
     "digits, ._-) distinguishes two versions of a framework, also in the results.",
 )
-@click.option("--surface", "surfaces", multiple=True, metavar="S", help="Only this surface. Repeatable.")
+@click.option(
+    "--surface", "surfaces", multiple=True, type=SURFACE_NAME, metavar="S", help="Only this surface. Repeatable."
+)
 @OPERATOR_OPTION
 @CASE_GLOB_OPTION
 @CASES_OPTION

@@ -27,6 +27,7 @@ from conformance.cli.options import (
     PRECISION_OPTION,
     level_option,
 )
+from conformance.cli.parameter_types import SURFACE_NAME
 from conformance.judging.expected import Expected, compute_expected
 from conformance.translation.lowering import translate
 from conformance.translation.repro import repro_script
@@ -98,7 +99,9 @@ def _print_drawing(case: Case, expected: Expected) -> None:
 @click.command()
 @CASES_OPTION
 @click.argument("case")
-@click.option("--surface", "name", required=True, metavar="S", help="The surface to run the case on.")
+@click.option(
+    "--surface", "name", required=True, type=SURFACE_NAME, metavar="S", help="The surface to run the case on."
+)
 @INSTRUCTIONS_OPTION
 @DEVICE_OPTION
 @PRECISION_OPTION

@@ -23,7 +23,7 @@ from conformance.cli.lookup import dialect_frameworks, find_case, find_dialects,
 from conformance.cli.markdown_pages import translation_page
 from conformance.cli.model_files import ModelRequest, find_source, graph_text, is_graph_file, model_text
 from conformance.cli.options import CASES_OPTION
-from conformance.cli.parameter_types import ShapeType, parameter_help, parameter_type
+from conformance.cli.parameter_types import SURFACE_NAME, ShapeType, parameter_help, parameter_type
 from conformance.judging import ledger
 from conformance.judging.conventions import find_conventions
 from conformance.translation import text, verified
@@ -94,6 +94,7 @@ class TranslationRequest:
     "--to",
     "globs",
     multiple=True,
+    type=SURFACE_NAME,
     metavar="GLOB",
     help="Only surfaces whose name matches, or the usual surface of a framework. Repeatable. [default: all primary "
     "surfaces]",

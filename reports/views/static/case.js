@@ -34,6 +34,7 @@ window.Report.withData(() => {
       <p><${Chip} status=${result.status} />${" "}${kind && html`<strong>The surface ${data.actions[kind]}.</strong> `}${!kind && outcome}${" "}${deviation}${used}</p>
       ${result.reason && html`<p>${result.reason}${" "}${result.issue && (isWeb(result.issue) ? html`<a href=${result.issue} rel="noreferrer">upstream issue</a>` : `(${result.issue})`)}</p>`}
       ${result.message && html`<pre class="message" tabindex="0">${result.message}</pre>`}
+      ${result.changed_by && html`<p>First part of the route whose result is not right: <strong>${result.changed_by}</strong>.</p>`}
       ${result.after_others && html`<p>The result is that of the program alone in a process. After other programs it differed:</p><pre class="message" tabindex="0">${result.after_others}</pre>`}
     </div>`;
   }

@@ -33,7 +33,7 @@ window.Report.withData(() => {
   }
 
   function Unsupported({ own, surface }) {
-    const reasons = [...countedBy(own.filter((one) => one.status.name === "unsupported"), (one) => one.reason || one.message || "no reason given")].sort(([, one], [, other]) => other - one);
+    const reasons = [...countedBy(own.filter((one) => ["unsupported", "refused"].includes(one.status.name)), (one) => one.reason || one.message || "no reason given")].sort(([, one], [, other]) => other - one);
     if (reasons.length === 0) return null;
     return html`<section><h2>Not supported</h2><p><a href=${resultsLink({ surface, status: "unsupported" })}>All unsupported cases</a></p>
       <table><thead><tr><th scope="col" class="number">results</th><th scope="col">reason</th></tr></thead>

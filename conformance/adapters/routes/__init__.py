@@ -1,0 +1,28 @@
+"""Adapter for routes: a program of one framework, exported, and run by the runtime of another project.
+
+A route is a surface. Its name consists of the exporter and the runtime: `torch.onnx→onnxruntime`. Its programs contain
+the calls of the source surface, in a model that the exporter reads. Weights are constants of the model.
+
+A run finds the first part of a route that changes a result: source, exporter or runtime. Gradients are unsupported,
+because exporters write the forward computation only.
+"""
+
+from types import ModuleType
+
+from conformance.adapters.api import AdapterVariant
+from conformance.adapters.routes import tensorflow_lite, torch_onnx
+
+
+def _variant(module: ModuleType) -> AdapterVariant:
+    return AdapterVariant(
+        module.PACKAGES,
+        module.SETUP,
+        module.SURFACES,
+        module.RESET,
+        threads=module.THREADS,
+        instruction_variables=module.INSTRUCTION_VARIABLES,
+        thread_settings=module.THREAD_SETTINGS,
+    )
+
+
+VARIANTS = {"torch": _variant(torch_onnx), "tensorflow": _variant(tensorflow_lite)}

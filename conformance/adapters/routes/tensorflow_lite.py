@@ -1,0 +1,68 @@
+"""Routes from TensorFlow through the TFLite converter to the three sets of kernels of LiteRT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from conformance.adapters import tensorflow
+from conformance.adapters.api import function_lines
+from conformance.adapters.routes.route import ModelRunner, make_route
+from reports.results.vocabulary import ROUTE_ARROW
+
+PACKAGES = ("tensorflow", "ai_edge_litert", "keras", "numpy")
+THREADS = tensorflow.THREADS
+THREAD_SETTINGS = {**tensorflow.THREAD_SETTINGS, "num_threads=1": "num_threads={}"}
+INSTRUCTION_VARIABLES = tensorflow.INSTRUCTION_VARIABLES
+SETUP = f"""{tensorflow.SETUP}\
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+"""
+RESET = tensorflow.RESET
+
+
+def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
+    """Return lines that assign `lite_model`. The function refers to the weights, which become constants."""
+    # A name that the lines assign is local, so the function reads the weights under another name.
+    constants = [f"weights = {', '.join(weights)}"] if weights else []
+    read = [f"{', '.join(weights)} = weights"] if weights else []
+    specs = ", ".join(f"tf.TensorSpec({name}.shape, {name}.dtype)" for name in inputs)
+    *definition, _call = function_lines(f"@tf.function(input_signature=[{specs}])", "model", [*read, *lines], inputs)
+    return [
+        *constants,
+        *definition,
+        "module = tf.Module()",
+        "module.model = model",
+        "converter = tf.lite.TFLiteConverter.from_concrete_functions([model.get_concrete_function()], module)",
+        "lite_model = converter.convert()",
+    ]
+
+
+def _run(resolver: str, inputs: Sequence[str]) -> Sequence[str]:
+    arrays = ", ".join(f"{name}={name}.numpy()" for name in inputs)
+    return (
+        f"kernels = OpResolverType.{resolver}",
+        "interpreter = Interpreter(None, lite_model, num_threads=1, experimental_op_resolver_type=kernels)",
+        f'x = interpreter.get_signature_runner()({arrays})["output_0"]',
+    )
+
+
+REFERENCE_KERNELS = partial(_run, "BUILTIN_REF")
+RUNTIMES: Mapping[str, ModelRunner] = {
+    "litert": partial(_run, "AUTO"),
+    "litert.builtin": partial(_run, "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+    "litert.reference": REFERENCE_KERNELS,
+}
+SURFACES = tuple(
+    make_route(
+        tensorflow.SURFACES[0],
+        f"tf.lite{ROUTE_ARROW}{runtime}",
+        runtime,
+        _export,
+        run,
+        to_numpy="np.moveaxis(x, -1, 1)",
+        # No other project runs such models. The reference kernels share code with the others.
+        evaluate=None if run is REFERENCE_KERNELS else REFERENCE_KERNELS,
+        is_independent=False,
+    )
+    for runtime, run in RUNTIMES.items()
+)

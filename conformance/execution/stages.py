@@ -1,0 +1,84 @@
+"""The part of a route that changes a result: its source framework, its exporter or its runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from conformance.adapters.api import RouteStages, Surface, Unsupported
+from conformance.execution.job import Job
+from conformance.execution.task import Task, TaskJudge
+from conformance.execution.worker_process import Worker
+from conformance.judging.expected import Expected
+from conformance.judging.repeats import is_same_outcome
+from conformance.judging.verdict import OTHER_ANSWER, ProgramOutcome, answer_name
+from conformance.translation.lowering import translate
+from reports.results import Outcome, Part, Verdict
+
+
+@dataclass(frozen=True)
+class StageRunner:
+    """Runs the stages of routes in a worker of its own, which starts with the first job."""
+
+    worker: Worker
+
+    def changed_by(self, task: Task, outcome: ProgramOutcome, judge: TaskJudge, expected: Expected) -> Part | None:
+        """Return the first part of a route whose result is not right; None if the result of the route is right.
+
+        A result is right if it agrees with the reference, or if it is the answer of the source to a convention.
+        Raises WorkerFailed.
+        """
+        stages = task.surface.route
+        if stages is None or outcome.kind == Outcome.UNSUPPORTED:
+            return None
+        if expected.target is None:
+            source = self._outcome(task, stages.source, expected)
+            return self._part(task, stages, outcome, expected, lambda one: _is_same_answer(source, one, expected))
+
+        def agrees(one: ProgramOutcome) -> bool:
+            return judge.judge_task(task, one, expected, is_final=False)[0].verdict == Verdict.AGREE
+
+        if not agrees(outcome):
+            source = self._outcome(task, stages.source, expected)
+            # A later part that raises an exception also does so for a right result of the source.
+            if not agrees(source) and (outcome.kind != Outcome.REJECTED or source.kind == Outcome.REJECTED):
+                return Part.SOURCE
+        return self._part(task, stages, outcome, expected, agrees)
+
+    def _part(
+        self,
+        task: Task,
+        stages: RouteStages,
+        outcome: ProgramOutcome,
+        expected: Expected,
+        is_right: Callable[[ProgramOutcome], bool],
+    ) -> Part | None:
+        """Return the part after the source that changes a result, None if the result is right."""
+        if is_right(outcome):
+            return None
+        if self._outcome(task, stages.export, expected).kind != Outcome.RETURNED:
+            return Part.EXPORTER
+        if stages.evaluator is None:
+            return Part.EXPORTER_OR_RUNTIME
+        evaluated = self._outcome(task, stages.evaluator, expected)
+        if is_right(evaluated):
+            return Part.RUNTIME
+        is_same = is_same_outcome(evaluated, outcome) and outcome.kind == Outcome.RETURNED
+        return Part.EXPORTER if is_same and stages.is_independent else Part.EXPORTER_OR_RUNTIME
+
+    def _outcome(self, task: Task, surface: Surface, expected: Expected) -> ProgramOutcome:
+        program = translate(task.case, surface)
+        if isinstance(program, Unsupported):
+            return ProgramOutcome(Outcome.UNSUPPORTED, message=program.reason)
+        (outcome,) = self.worker.outcomes([Job(program, tuple(expected.inputs.values()))])
+        return outcome
+
+    def kill(self) -> None:
+        """Kill the worker."""
+        self.worker.kill()
+
+
+def _is_same_answer(one: ProgramOutcome, other: ProgramOutcome, expected: Expected) -> bool:
+    """Whether two outcomes are the same answer to a convention. Answers without a name are the same if all bits are."""
+    first, second = answer_name(one, expected), answer_name(other, expected)
+    return is_same_outcome(one, other) if OTHER_ANSWER in (first, second) else first == second

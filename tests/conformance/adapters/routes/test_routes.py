@@ -1,0 +1,85 @@
+"""The programs of all routes, and of their stages."""
+
+import pytest
+
+from conformance.adapters import registry
+from conformance.adapters.api import Program, Unsupported
+from conformance.catalogue.loading import load_catalogue
+from conformance.cli.parameter_types import SURFACE_NAME
+from conformance.translation.lowering import translate
+from reports.results.vocabulary import ROUTE_ARROW
+
+ROUTES = [surface for name in ("routes-torch", "routes-tensorflow") for surface in registry.get_backend(name).surfaces]
+SOURCES = {surface.name: surface for name in ("torch", "tensorflow") for surface in registry.get_backend(name).surfaces}
+CASES = {case.id: case for case in load_catalogue().select("standard")}
+CONVOLUTION = CASES["conv/2d-groups"]
+
+
+@pytest.fixture(params=ROUTES, ids=lambda route: route.name)
+def route(request):
+    return request.param
+
+
+def program_text(case, surface):
+    program = translate(case, surface)
+    assert isinstance(program, Program), program
+    return program.text
+
+
+def test_name_is_that_of_an_exporter_and_a_runtime(route):
+    exporter, runtime = route.name.split(ROUTE_ARROW)
+    assert exporter
+    assert runtime
+    assert SURFACE_NAME(f"{exporter}->{runtime}") == route.name
+
+
+def test_program_contains_the_lines_of_its_source(route):
+    source = SOURCES[route.route.source_name]
+    call = next(line.strip() for line in program_text(CONVOLUTION, source).splitlines() if "conv2d" in line)
+    assert call in program_text(CONVOLUTION, route)
+
+
+def test_first_stage_has_the_program_of_the_source(route):
+    source = SOURCES[route.route.source_name]
+    assert program_text(CONVOLUTION, route.route.source) == program_text(CONVOLUTION, source)
+
+
+def test_export_stage_does_not_run_the_model(route):
+    text = program_text(CONVOLUTION, route.route.export)
+    assert text.count("\n    x = ") == text.count("x.numpy()") + 1
+    assert not {"session", "compiled", "interpreter", "ReferenceEvaluator"} & {*text.replace("(", " ").split()}
+
+
+def test_evaluator_runs_the_same_model(route):
+    if route.route.evaluator is None:
+        assert not route.route.is_independent
+        return
+    lines = program_text(CONVOLUTION, route).splitlines()
+    evaluated = program_text(CONVOLUTION, route.route.evaluator).splitlines()
+    exported = program_text(CONVOLUTION, route.route.export).splitlines()
+    shared = [line for line in exported if "return np" not in line and "x = x.numpy()" not in line][:-1]
+    assert lines[: len(shared)] == evaluated[: len(shared)] == shared
+    assert lines != evaluated
+
+
+def test_weights_are_constants_of_the_model(route):
+    text = program_text(CONVOLUTION, route)
+    # Only x is given to the runtime.
+    assert text.count(".numpy()") == 1
+    assert "x.numpy()" in text
+
+
+def test_gradients_are_unsupported(route):
+    gradient = next(case for case in CASES.values() if case.operator == "conv_grad")
+    assert isinstance(translate(gradient, route), Unsupported)
+
+
+def test_conventions_and_rejections_are_run(route):
+    for name in ("max_pool/nan-in-window", "max_pool/rejects/negative-window"):
+        assert program_text(CASES[name], route)
+
+
+def test_routes_of_pytorch_have_no_bfloat16():
+    case = next(case for case in CASES.values() if case.operator == "max_pool" and case.dtype == "bfloat16")
+    for route in registry.get_backend("routes-torch").surfaces:
+        assert isinstance(translate(case, route), Unsupported)
