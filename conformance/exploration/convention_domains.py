@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
+from conformance.cases.arrays import FLOATING_DTYPES, NUMPY_DTYPES
 from conformance.cases.case import ArrayUse
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
 from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, Operator
@@ -128,6 +130,18 @@ def _may_mix_signed_zeros(candidate: Candidate) -> bool:
     return both or (candidate.levels["values"] == "-0.0" and _input_options(candidate, "x").get("high", 9) >= 0)
 
 
+def _may_compare_subnormals(candidate: Candidate) -> bool:
+    """Check whether one window may contain a subnormal number and a zero, or two subnormal numbers."""
+    if candidate.levels["dtype"] not in SMALLEST_NORMAL:
+        return False
+    sizes = np.abs(_written_numbers(candidate))
+    small = sizes < SMALLEST_NORMAL[candidate.levels["dtype"]]
+    options = _input_options(candidate, "x")
+    generated = candidate.levels["values"] in {"subnormal", "-subnormal"}
+    has_zeros = options.get("low", -9) <= 0 <= options.get("high", 9)
+    return bool(small.sum() > 1 and sizes[small].any()) or (generated and has_zeros)
+
+
 def _has_negative_under_power(power: Callable[[float], bool]) -> Callable[[Candidate], bool]:
     """Return a check whether negative numbers are raised to a power for which `power` is true."""
 
@@ -183,6 +197,10 @@ def _averages(*geometries: Geometry) -> Callable[[Operator], bool]:
     )
 
 
+def _compares_cells(*geometries: Geometry) -> Callable[[Operator], bool]:
+    return lambda operator: operator.arithmetic is Arithmetic.SELECTION and operator.geometry in geometries
+
+
 def _returns_indices(operator: Operator) -> bool:
     return "indices" in operator.outputs
 
@@ -192,6 +210,11 @@ def _has_gradient_of_powers(operator: Operator) -> bool:
     return operator.arithmetic is Arithmetic.POWERS and operator.is_gradient
 
 
+SMALLEST_NORMAL = {
+    name: float(ml_dtypes.finfo(NUMPY_DTYPES[name]).smallest_normal)  # type: ignore[no-untyped-call]
+    for name in FLOATING_DTYPES
+}
+"""Smallest normal number of each floating dtype."""
 MAX_FLOAT16 = 65_504
 """Largest float16. A norm of larger powers observes a convention in every dtype, to keep the check simple."""
 PADDING_ONLY_CONVENTION = "max_pool/window-of-padding-only"
@@ -270,6 +293,14 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         _may_mix_signed_zeros,
         draw_marked("-0.0", low=0, high=0),
         marks=("-0.0",),
+    ),
+    ConventionDomain(
+        {
+            **_conventions("max_pool/order-of-subnormals", _compares_cells(Geometry.WINDOWS, Geometry.BINS)),
+            **_conventions("global_max_pool/order-of-subnormals", _compares_cells(Geometry.GLOBAL)),
+        },
+        _may_compare_subnormals,
+        None,
     ),
     ConventionDomain(
         _conventions("lp_pool/p-1-of-negative-values", _has_gradient_of_powers),

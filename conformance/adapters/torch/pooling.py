@@ -28,7 +28,7 @@ from conformance.cases.steps import Step, pad_step
 
 INTEGER_POOLING_ISSUE = "https://github.com/pytorch/pytorch/issues/33086"
 HALF_WINDOW_ISSUE = "https://github.com/pytorch/pytorch/issues/154262"
-SIGNED_POWERS_ISSUE = "https://github.com/pytorch/pytorch/issues/184037"
+SIGNED_POWERS_ISSUE = "https://github.com/pytorch/pytorch/pull/187207"
 INTEGER_AVERAGES_ISSUE = "https://github.com/pytorch/pytorch/issues/139115"
 FLOAT16_ISSUE = "https://github.com/pytorch/pytorch/issues/83321"
 VOLUME_RANK = 3

@@ -49,8 +49,13 @@ def test_every_convention_is_in_the_catalogue_and_the_reference_has_an_answer():
 
 
 OBSERVED = {
-    "max_pool": {"max_pool/window-of-padding-only"},
-    "min_pool_grad": {"max_pool/window-of-padding-only", "min_pool_grad/tie"},
+    "max_pool": {"max_pool/window-of-padding-only", "max_pool/order-of-subnormals"},
+    "min_pool_grad": {"max_pool/window-of-padding-only", "max_pool/order-of-subnormals", "min_pool_grad/tie"},
+    "global_max_pool": {
+        "global_max_pool/channel-of-minus-infinity",
+        "global_max_pool/nan-in-channel",
+        "global_max_pool/order-of-subnormals",
+    },
     "avg_pool": {
         "avg_pool/window-of-padding-only",
         "avg_pool/integers",
@@ -64,7 +69,11 @@ OBSERVED = {
         "global_avg_pool/integers",
         "global_avg_pool/accumulation-in-float16",
     },
-    "adaptive_max_pool_grad": {"adaptive_max_pool_grad/tie", "adaptive_max_pool_grad/tie-in-a-plane"},
+    "adaptive_max_pool_grad": {
+        "adaptive_max_pool_grad/tie",
+        "adaptive_max_pool_grad/tie-in-a-plane",
+        "max_pool/order-of-subnormals",
+    },
     "lp_pool": {"lp_pool/power-that-overflows"},
     "lp_pool_grad": {"lp_pool/p-1-of-negative-values", "lp_pool/odd-p-of-negative-values"},
     "max_unpool_grad": {
@@ -185,6 +194,17 @@ def test_explicit_numbers_decide_which_conventions_are_observed():
     assert conventions_of(distinct.with_numbers(x=[[[2, 2]]])) == (TIE,)
     assert conventions_of(distinct.with_numbers(x=[[[-0.0, 0.0]]])) == (TIE, "max_pool/zeros-of-both-signs")
     assert "max_pool_with_indices/nan" in conventions_of(distinct.with_numbers(x=[[[float("nan"), 1]]]))
+
+
+def test_subnormal_numbers_observe_a_convention_beside_a_number_that_a_kernel_may_compare_as_equal():
+    distinct = replace(TIED, inputs={"x": {"values": "distinct"}})
+    order = "max_pool/order-of-subnormals"
+    assert conventions_of(distinct.with_numbers(x=[[[1e-40, 0]]])) == (order,)
+    assert conventions_of(distinct.with_numbers(x=[[[1e-40, -2e-40]]])) == (order,)
+    assert conventions_of(distinct.with_numbers(x=[[[1e-40, 1]]])) == ()
+    generated = replace(distinct.with_levels(values="subnormal"), inputs={"x": {"values": "integers"}})
+    assert order in conventions_of(generated)
+    assert order not in conventions_of(replace(generated, inputs={"x": {"values": "integers", "low": 1}}))
 
 
 @pytest.mark.usefixtures("planted")
