@@ -20,6 +20,7 @@ FRAMEWORKS = (
     "onnxruntime",
     "tinygrad",
     "litert",
+    "opencv",
     "cv2",
 )
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
