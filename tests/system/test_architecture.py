@@ -9,7 +9,20 @@ import pytest
 import conformance
 from tests import ROOT
 
-FRAMEWORKS = ("torch", "tensorflow", "keras", "jax", "flax", "mxnet", "openvino", "onnxruntime", "tinygrad", "litert")
+FRAMEWORKS = (
+    "torch",
+    "tensorflow",
+    "keras",
+    "jax",
+    "flax",
+    "mxnet",
+    "openvino",
+    "onnxruntime",
+    "tinygrad",
+    "litert",
+    "opencv",
+    "cv2",
+)
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
 LEAST_FILES = 250
 """Minimum number of modules that the search must find."""

@@ -9,19 +9,11 @@ Differences from a direct translation:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-from conformance.adapters.api import Bfloat16Conversion, Step, Surface, Unsupported, is_framework_same, too_many_axes
-from conformance.adapters.onnx import nodes, windows
-from conformance.adapters.onnx.dtypes import (
-    ANY_CALL,
-    SUPPORTED_DTYPES,
-    limited_lowerings,
-    limited_words,
-    unsupported_by_schema,
-    unsupported_output_padding,
-)
-from conformance.adapters.onnx.graph import model_lines
+from conformance.adapters.api import Bfloat16Conversion, Step, Unsupported, is_framework_same, too_many_axes
+from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_by_schema, unsupported_output_padding
+from conformance.adapters.onnx.runtimes import runtime_surface
 from conformance.cases.operators import Rounding
 
 PACKAGES = ("onnx", "numpy", "ml_dtypes")
@@ -98,22 +90,13 @@ def node_limit(step: Step) -> Unsupported | None:
     )
 
 
-# The evaluator runs nodes as NumPy functions one by one, so there is no session to configure.
-def evaluate_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-    """Return lines that build the model and evaluate it."""
-    return (*model_lines(lines, names), "(x,) = ReferenceEvaluator(model).run(None, inputs)")
-
-
 SURFACES = (
-    Surface(
+    runtime_surface(
         "onnx.reference",
-        limited_lowerings(node_limit),
-        fallbacks=windows.fallbacks(node_limit),
-        words=limited_words(node_limit),
-        building_blocks=nodes.BUILDING_BLOCKS,
-        dtypes=SUPPORTED_DTYPES,
+        node_limit,
+        # The evaluator runs nodes as NumPy functions one by one, so there is no session to configure.
+        ("(x,) = ReferenceEvaluator(model).run(None, inputs)",),
+        constant_weights=False,
         bfloat16=BFLOAT16_CONVERSION,
-        takes_flat_pads=True,
-        wrap_program=evaluate_lines,
     ),
 )

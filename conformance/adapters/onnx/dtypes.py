@@ -77,6 +77,6 @@ def dtypes_without(unsupported: Mapping[str, Mapping[str, Unsupported]]) -> Mapp
     """Return SUPPORTED_DTYPES without the unsupported ones, by operator; "" applies to all operators."""
     supported = {"": FLOATING, **dict.fromkeys(unsupported, FLOATING), **SUPPORTED_DTYPES}
     return {
-        operator: dtypes - unsupported[""].keys() - unsupported.get(operator, {}).keys()
+        operator: dtypes - unsupported.get("", {}).keys() - unsupported.get(operator, {}).keys()
         for operator, dtypes in supported.items()
     }

@@ -12,10 +12,14 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from conformance.adapters.api import INDENT, Sizes
+from conformance.cases.operators import WEIGHT_INPUTS
 
 # An opset that ONNX Runtime supports from 1.31 on, so that both runtimes run the same model.
 OPSET_VERSION = 26
 OUTPUT_NAME = "y"
+UNTYPED_OUTPUT = f'helper.make_empty_tensor_value_info("{OUTPUT_NAME}")'
+"""An output without type and shape: the runtime infers them, and the test sees what it inferred."""
+WEIGHTS = tuple(f"{position}{name}" for position in ("", "first_") for name in WEIGHT_INPUTS)
 MAX_CODE_LINE_LENGTH = 100
 
 
@@ -105,23 +109,32 @@ def _list_lines(name: str, items: Sequence[str]) -> list[str]:
     )
 
 
-def model_lines(lines: Sequence[str], names: Sequence[str], sizes: Sizes | None = None) -> list[str]:
+def model_lines(
+    lines: Sequence[str],
+    names: Sequence[str],
+    sizes: Sizes | None = None,
+    *,
+    constant_weights: bool = False,
+    output: str = UNTYPED_OUTPUT,
+) -> list[str]:
     """Return lines that assign `model`, the graph of the given lines, and `inputs`, its inputs by name.
 
     sizes: inputs whose extents are symbols in the model.
+    constant_weights: whether kernels and biases are constants of the graph, as in an exported model.
+    output: the expression of the output, for a runtime that rejects an output without type and shape.
     """
     # A graph cannot return an input, so an empty program is the identity.
     graph = GraphBuilder(lines or ["x = Identity(x)"], names)
-    constants = [f'numpy_helper.from_array({name}, "{name}")' for name in graph.constants]
-    inputs = [f'"{name}": {name}' for name in names]
+    weights = [name for name in names if name in WEIGHTS] if constant_weights else []
+    constants = [f'numpy_helper.from_array({name}, "{name}")' for name in (*weights, *graph.constants)]
+    inputs = [f'"{name}": {name}' for name in names if name not in weights]
     return [
         *graph.python_lines,
         *_list_lines("nodes", graph.nodes),
         *(_list_lines("constants", constants) if constants else []),
         f"inputs = {{{', '.join(inputs)}}}",
         *(_symbolic_type_lines(sizes) if sizes else INPUT_TYPE_LINES),
-        # An output without type and shape: the runtime infers them, and the test sees what it inferred.
-        f'outputs = [helper.make_empty_tensor_value_info("{OUTPUT_NAME}")]',
+        f"outputs = [{output}]",
         f'graph = helper.make_graph(nodes, "graph", types, outputs{", constants" * bool(constants)})',
         f'model = helper.make_model_gen_version(graph, opset_imports=[helper.make_opsetid("", {OPSET_VERSION})])',
     ]

@@ -14,16 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from conformance.adapters.api import ALL_DTYPES, DeviceSupport, Level, Sizes, Step, Surface, Unsupported, too_many_axes
-from conformance.adapters.onnx import nodes, windows
-from conformance.adapters.onnx.dtypes import (
-    ANY_CALL,
-    dtypes_without,
-    limited_lowerings,
-    limited_words,
-    unsupported_by_schema,
-    unsupported_output_padding,
-)
+from conformance.adapters.onnx import nodes
+from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_padding
 from conformance.adapters.onnx.graph import model_lines
+from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
 
 PACKAGES = ("onnxruntime", "onnx", "numpy")
 THREADS = ""
@@ -59,8 +53,9 @@ NO_EMPTY_SUM = Unsupported(
 
 def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: its schema, a missing kernel, or its attributes."""
-    if step.dtype not in KERNEL_DTYPES[step.operator]:
-        return unsupported_by_schema(step) or _no_kernel(nodes.NODE_TYPES[step.operator], step.dtype)
+    unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step)
+    if unsupported:
+        return unsupported
     # "Unsupported pooling size.": the pooling kernels have one to three axes; those of convolutions have any number.
     if step.operator in POOLING_KERNELS and too_many_axes(step):
         return too_many_axes(step)
@@ -77,9 +72,15 @@ def _no_kernel(node_type: str, dtype: str) -> Unsupported:
     return Unsupported(f'"NOT_IMPLEMENTED : Could not find an implementation for {node_type}" in {dtype}')
 
 
-def session_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-    """Return lines that build the model and run it in a session."""
-    return _session_text(lines, names, '["CPUExecutionProvider"]')
+def session_lines(providers: str) -> Sequence[str]:
+    """Return lines that run the model in a session."""
+    return (
+        f"session = onnxruntime.InferenceSession(model.SerializeToString(), options, {providers})",
+        "(x,) = session.run(None, inputs)",
+    )
+
+
+CPU_SESSION = session_lines('["CPUExecutionProvider"]')
 
 
 def dynamic_surface(surface: Surface, sizes: Sizes) -> Surface:
@@ -91,22 +92,14 @@ def dynamic_surface(surface: Surface, sizes: Sizes) -> Surface:
             f"session.run(None, {{**inputs, {', '.join(map(str.format, arrays, map(str, shapes)))}}})"
             for shapes in zip(*(one.others for one in sizes.values()), strict=True)
         ]
-        *_, session, run = session_lines(lines, names)
+        session, run = CPU_SESSION
         return (*model_lines(lines, names, sizes), session, *calls, run)
 
     return replace(surface, wrap_program=dynamic_session)
 
 
-def _session_text(lines: Sequence[str], names: Sequence[str], providers: str) -> Sequence[str]:
-    return (
-        *model_lines(lines, names),
-        f"session = onnxruntime.InferenceSession(model.SerializeToString(), options, {providers})",
-        "(x,) = session.run(None, inputs)",
-    )
-
-
 def _surface_on_cuda(surface: Surface) -> Surface:
-    return replace(surface, wrap_program=lambda lines, names: _session_text(lines, names, "[cuda]"))
+    return replace(surface, wrap_program=lambda lines, names: (*model_lines(lines, names), *session_lines("[cuda]")))
 
 
 CUDA_PROVIDER_LINE = 'cuda = ("CUDAExecutionProvider", {{"use_tf32": {}}})\n'
@@ -143,16 +136,8 @@ UNSUPPORTED_DTYPES = {
     "adaptive_avg_pool": {"float64": _no_kernel("AveragePool", "float64")},
 }
 SURFACES: tuple[Surface, ...] = (
-    Surface(
-        "onnxruntime",
-        limited_lowerings(node_limit),
-        fallbacks=windows.fallbacks(node_limit),
-        words=limited_words(node_limit),
-        building_blocks=nodes.BUILDING_BLOCKS,
-        dtypes=dtypes_without(UNSUPPORTED_DTYPES),
-        unsupported_dtypes=UNSUPPORTED_DTYPES,
-        takes_flat_pads=True,
-        wrap_program=session_lines,
+    runtime_surface(
+        "onnxruntime", node_limit, CPU_SESSION, unsupported_dtypes=UNSUPPORTED_DTYPES, constant_weights=False
     ),
 )
 SURFACES += (

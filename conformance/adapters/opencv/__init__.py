@@ -1,0 +1,105 @@
+"""Adapter for the module dnn of OpenCV, with the graphs of the ONNX adapter. Channels first, like the suite.
+
+Differences from a direct translation:
+
+- Kernels and biases are constants of the graph.
+- The output has a type and a shape, which the reader requires and ignores.
+- There are no gradients: the module runs inference only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from conformance.adapters.api import ALL_DTYPES, Step, Unsupported
+from conformance.adapters.onnx import nodes
+from conformance.adapters.onnx.dtypes import ANY_CALL
+from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
+
+PACKAGES = ("cv2", "onnx", "numpy")
+THREADS = ""
+THREAD_SETTINGS = {"cv2.setNumThreads(1)": "cv2.setNumThreads({})"}
+SETUP = """\
+import cv2
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+cv2.setNumThreads(1)
+"""
+RESET = ""
+SESSION = (
+    "net = cv2.dnn.readNetFromONNX(np.frombuffer(model.SerializeToString(), np.uint8))",
+    "for name, array in inputs.items():",
+    "    net.setInput(array, name)",
+    'x = net.forward("y")',
+)
+# Observed with OpenCV 5.0.0.
+KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(nodes.NODE_LOWERINGS, frozenset({"float32"})),
+    **dict.fromkeys(("lp_pool", "max_unpool"), frozenset[str]()),
+    "pad": ALL_DTYPES,
+    "relu": frozenset({"float32", "float64"}),
+}
+GLOBAL_OPERATORS = frozenset({"global_max_pool", "global_avg_pool"})
+MOST_AXES = 2
+NO_EMPTY_RESULT = Unsupported("Net.forward returns None in place of an array without elements")
+NO_VOLUMES = Unsupported("global pooling takes at most two spatial axes")
+NO_VOLUME_INDICES = Unsupported("MaxPool with indices takes at most two spatial axes", rejected_call=ANY_CALL)
+NO_WIDE_VALUE = Unsupported("Pad takes no value of uint64", rejected_call=ANY_CALL)
+
+
+def node_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use a node: a missing layer or kernel, or its attributes."""
+    unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step) or _without_cells(step)
+    if unsupported or (step.rank <= MOST_AXES and step.operator != "pad"):
+        return unsupported
+    if step.operator in GLOBAL_OPERATORS:
+        return NO_VOLUMES
+    if step.operator == "max_pool_with_indices" and step.parameters.get("output") == "indices":
+        return NO_VOLUME_INDICES
+    return NO_WIDE_VALUE if step.dtype == "uint64" and step.parameters.get("value") else None
+
+
+def _no_kernel(node: str, dtype: str) -> Unsupported:
+    if node in ("LpPool", "MaxUnpool"):
+        return Unsupported(f'"the model cannot be loaded: Unsupported operations: {node}"')
+    return Unsupported(f"{node} has no kernel for {dtype}")
+
+
+def _without_cells(step: Step) -> Unsupported | None:
+    return NO_EMPTY_RESULT if 0 in step.shape else None
+
+
+# Nodes of compositions that reject a dtype or compute it in another one.
+REJECTED_NODES: Mapping[str, tuple[str, Unsupported]] = {
+    "uint64": ("ReduceM", Unsupported("ReduceMax and ReduceMin have no kernel for uint64")),
+    "uint32": ("TensorProto.UINT32", Unsupported("Cast to uint32 returns float64")),
+}
+DOUBLE_NODES: Mapping[str, Unsupported] = {
+    "Pow(": Unsupported("Pow computes float64 in float32"),
+    "Softmax(": Unsupported("Softmax has no kernel for float64"),
+    "GatherND(": Unsupported("GatherND has no kernel for float64"),
+    "ScatterElements(": Unsupported("ScatterElements has no kernel for float64"),
+    "Pool(": Unsupported("pooling has no kernel for float64"),
+}
+
+
+def composition_limit(step: Step, text: str) -> Unsupported | None:
+    """Return the reason not to use a composition: it returns nothing, or a node rejects the dtype."""
+    node, unsupported = REJECTED_NODES.get(step.dtype, (None, None))
+    if step.dtype == "float64":
+        node, unsupported = next((one for one in DOUBLE_NODES.items() if one[0] in text), (None, None))
+    return _without_cells(step) or (unsupported if node and node in text else None)
+
+
+SHORT_FLOATS = Unsupported("16-bit floats are computed in float32, and the result is float32")
+SURFACES = (
+    runtime_surface(
+        "opencv",
+        node_limit,
+        SESSION,
+        composition_limit=composition_limit,
+        unsupported_dtypes={"": dict.fromkeys(("float16", "bfloat16"), SHORT_FLOATS)},
+        output='helper.make_tensor_value_info("y", TensorProto.FLOAT, [])',
+    ),
+)
