@@ -91,7 +91,7 @@ def test_cases_that_differ_with_other_numbers_are_hidden(space):
     evidence = Evidence.of(tested, "", surface, symptom)
     assert len(evidence.hidden) >= len(tested.hidden)
     found = find_conditions(evidence, SurfaceRecord(), symptom, lambda _: False).conditions
-    assert found == ("padding before",)
+    assert found == ("an axis with padding before",)
 
 
 def test_a_diagnosis_has_the_results_of_the_tests(planted, space):
