@@ -22,7 +22,7 @@ import argparse
 import json
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -37,16 +37,16 @@ from conformance.cases.case import Rejected
 from conformance.catalogue import loading
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.conditions import testing
-from conformance.exploration.conditions.vocabulary import condition_features, number_phrases
-from conformance.exploration.diagnosis import neighbours_of
+from conformance.exploration.diagnosis import ShrunkSuspect, neighbours_of
 from conformance.exploration.draws.numbers import draw_numbers
+from conformance.exploration.evaluation import CandidateResult, SurfaceResult
 from conformance.exploration.finding_conditions import Difference, Evidence, SurfaceRecord, find_conditions
 from conformance.exploration.mixing import mixed_candidates
 from conformance.exploration.rng import Rng
 from conformance.exploration.shrinking import SHRINK_BATCH_SIZE, shrink
 from conformance.exploration.space import OperatorSpace
 from conformance.exploration.symptoms import REFERENCE, Symptom
-from reports.results.vocabulary import DifferenceKind
+from reports.results.vocabulary import DifferenceKind, Status
 
 DRAWN, MAX_DRAWN, FRESH = 120, 2000, 250
 """Number of drawn cases that give conditions, maximum number until a bug shows, and fresh cases of each kind."""
@@ -65,18 +65,6 @@ def space_of(operator: str) -> OperatorSpace:
     return OperatorSpace.from_sweeps(operator, loading.load_catalogue().sweeps)
 
 
-_features: dict[str, frozenset[str]] = {}
-"""Features by the id of a case."""
-
-
-def features_of(candidate: Candidate) -> frozenset[str]:
-    """Return the features of a candidate."""
-    name = candidate.case.id
-    if name not in _features:
-        _features[name] = condition_features(candidate.case)
-    return _features[name]
-
-
 def shows(surface: str, candidate: Candidate) -> bool | None:
     """Whether a candidate shows a bug; None if the suite does not check it."""
     if isinstance(candidate.case.expect, Rejected) or not can_check(candidate):
@@ -87,7 +75,7 @@ def shows(surface: str, candidate: Candidate) -> bool | None:
 def items_of(surface: str, candidates: Any) -> list[Item]:
     """Return the checked candidates with their features."""
     shown = [(one, shows(surface, one)) for one in candidates]
-    return [(one, features_of(one), is_shown) for one, is_shown in shown if is_shown is not None]
+    return [(one, one.features, is_shown) for one, is_shown in shown if is_shown is not None]
 
 
 @cache
@@ -137,25 +125,20 @@ def conditions_of(surface: str, smallest: Candidate) -> tuple[str, ...]:
         record.add_differing(Difference(one, VALUE))
     for one in Split.of(found).agreeing:
         record.add_agreeing(REFERENCE, one)
-    near = Split.of(items_of(surface, neighbours_of(smallest, space)))
-    mixed = items_of(surface, mixed_candidates(smallest, space))
 
-    def found_with(remembered: SurfaceRecord) -> tuple[str, ...]:
-        split = Split.of(mixed)
-        evidence = Evidence(
-            features_of(smallest),
-            near.differing,
-            near.agreeing,
-            split.differing,
-            split.agreeing,
-            numbers=number_phrases(smallest.case),
-        )
-        return find_conditions(evidence, remembered, VALUE, lambda _: False).conditions or ()
+    def run(candidates: Iterable[Candidate]) -> list[CandidateResult]:
+        return [_result(surface, one, shows(surface, one)) for one in candidates]
 
-    for number in range(1, testing.ROUNDS + 1):
-        if conditions := found_with(SurfaceRecord()):
-            mixed += items_of(surface, testing.testing_candidates(smallest, space, conditions, number))
-    return found_with(record)
+    near, mixed = run(neighbours_of(smallest, space)), run(mixed_candidates(smallest, space))
+    suspect = testing.with_tests(ShrunkSuspect(smallest, (), near, mixed), space, surface, VALUE, run)
+    return find_conditions(Evidence.of(suspect, "", surface, VALUE), record, VALUE, lambda _: False).conditions or ()
+
+
+def _result(surface: str, candidate: Candidate, shown: bool | None) -> CandidateResult:
+    if shown is None:
+        return CandidateResult(candidate)
+    status, symptom = (Status.FAIL, VALUE) if shown else (Status.PASS, None)
+    return CandidateResult(candidate, [SurfaceResult(surface, status, symptom)])
 
 
 def with_other_numbers(candidate: Candidate) -> Iterator[Candidate]:
@@ -201,7 +184,7 @@ class Score:
         key = id(candidate), conditions
         if key not in self._is_masked:
             self._is_masked[key] = any(
-                bool(shows(self.surface, other)) and features_of(other) >= conditions
+                bool(shows(self.surface, other)) and other.features >= conditions
                 for other in with_other_numbers(candidate)
             )
         return self._is_masked[key]

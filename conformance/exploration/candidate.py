@@ -25,6 +25,7 @@ from conformance.catalogue.factors import (
     level_per_axis,
 )
 from conformance.catalogue.sweeps import Sweep
+from conformance.exploration.conditions.vocabulary import condition_features
 from conformance.exploration.draws.invalid_calls import Violation
 
 CASE_ID_PREFIX = "explored"
@@ -161,6 +162,11 @@ class Candidate:
         shapes = {name: spec.shape for name, spec in self.valid.case.inputs.items() if name in DERIVED_SHAPE_INPUTS}
         derived = {name: shape for name, shape in shapes.items() if name not in self.written_numbers}
         return {name: {**raw[name], "shape": list(shape)} for name, shape in derived.items()}
+
+    @cached_property
+    def features(self) -> frozenset[str]:
+        """All phrases that may be conditions and are true for the case."""
+        return condition_features(self.case)
 
     def is_valid(self) -> bool:
         """Check whether the levels describe a case. The output of an invalid call cannot be the input of another."""

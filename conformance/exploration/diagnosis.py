@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from conformance.cases.operators import PaddingWord
 from conformance.exploration.candidate import NUMBER_PER_AXIS_FACTORS, PAIR_FACTORS, Candidate
-from conformance.exploration.conditions.vocabulary import condition_features
 from conformance.exploration.evaluation import CandidateResult, LocalEvaluator, SurfaceResult
 from conformance.exploration.mixing import mixed_candidates
 from conformance.exploration.oracles import evaluate
@@ -47,13 +46,14 @@ class ShrunkSuspect:
 
     smallest: the smallest candidate that differs. surface_results: its results on all surfaces.
     neighbour_results: results of its neighbours on the surface of the suspect. mixed_results: those of cases that have
-    some of its levels.
+    some of its levels. hidden: ids of those of both that agree, but differ with other numbers.
     """
 
     smallest: Candidate
     surface_results: Sequence[SurfaceResult]
     neighbour_results: Sequence[CandidateResult] = ()
     mixed_results: Sequence[CandidateResult] = ()
+    hidden: frozenset[str] = frozenset()
 
 
 def shrink_suspect(
@@ -111,7 +111,7 @@ class _DiffersOnSurface:
     def _is_avoided(self, result: CandidateResult) -> bool:
         on_surface = result.result_on(self.surface)
         how = how_condition(on_surface.how) if on_surface else frozenset[str]()
-        return bool(self.avoided) and how.union(condition_features(result.candidate.case)) >= self.avoided
+        return bool(self.avoided) and how.union(result.candidate.features) >= self.avoided
 
 
 MAX_NEIGHBOURS = 150

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeVar
 
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.conditions.vocabulary import condition_features, number_phrases
+from conformance.exploration.conditions.vocabulary import count_properties, number_phrases
 from conformance.exploration.diagnosis import ShrunkSuspect
 from conformance.exploration.evaluation import CandidateResult
 from conformance.exploration.symptoms import OTHER_SURFACES, REFERENCE, OracleName, Symptom
@@ -100,7 +101,7 @@ class Evidence:
     """The features of the smallest case of a finding, and those of cases near it that differ or agree.
 
     differing, agreeing: its neighbours. mixed_differing, mixed_agreeing: cases that have some of its levels.
-    numbers: those of its features that are about numbers.
+    hidden: those that agree, but differ with other numbers. numbers: those of its features that are about numbers.
     """
 
     smallest: frozenset[str]
@@ -108,16 +109,18 @@ class Evidence:
     agreeing: Sequence[frozenset[str]] = ()
     mixed_differing: Sequence[frozenset[str]] = ()
     mixed_agreeing: Sequence[frozenset[str]] = ()
+    hidden: Sequence[frozenset[str]] = ()
     numbers: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, shrunk: ShrunkSuspect, how: str, surface: str, symptom: Symptom) -> Evidence:
         """Return the evidence for a shrunk suspect; how: native, padded or composed, of its smallest case."""
-        neighbours = _split(shrunk.neighbour_results, surface, symptom)
-        mixed = _split(shrunk.mixed_results, surface, symptom)
-        case = shrunk.smallest.case
-        smallest = how_condition(how).union(condition_features(case))
-        return cls(smallest, *neighbours, *mixed, numbers=number_phrases(case))
+        near, mixed = shrunk.neighbour_results, shrunk.mixed_results
+        visible = [[one for one in some if one.candidate.case.id not in shrunk.hidden] for some in (near, mixed)]
+        neighbours, others = (_split(some, surface, symptom) for some in visible)
+        _, hidden = _split((one for one in [*near, *mixed] if one.candidate.case.id in shrunk.hidden), surface, symptom)
+        smallest = how_condition(how).union(shrunk.smallest.features)
+        return cls(smallest, *neighbours, *others, hidden, numbers=number_phrases(shrunk.smallest.case))
 
 
 def _split(
@@ -125,7 +128,7 @@ def _split(
 ) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
     """Return the features of the candidates that differ for the same reason, and of those that agree."""
     evaluated = [(one.candidate, one.result_on(surface)) for one in results]
-    items = [(how_condition(item.how).union(condition_features(one.case)), item) for one, item in evaluated if item]
+    items = [(how_condition(item.how).union(one.features), item) for one, item in evaluated if item]
     return (
         [one for one, item in items if item.is_new and item.symptom and symptom.may_cause(item.symptom)],
         [one for one, item in items if item.status in CORRECT_STATUSES],
@@ -149,15 +152,14 @@ def find_conditions(
     is_explained: whether another finding explains a difference; these are left out.
     """
     drawn = [one.features for one in record.differing if _is_comparable(symptom, one.symptom) and not is_explained(one)]
-    # Neighbours show the limits of a cause, but are all alike: they must not outnumber the generated cases.
-    limit = max(MIN_NEIGHBOURS, len(drawn))
-    differing = [evidence.smallest, *_sample(evidence.differing, limit), *evidence.mixed_differing, *drawn]
-    agreeing = [*_sample(evidence.agreeing, limit), *evidence.mixed_agreeing, *record.agreeing_features(symptom)]
-    if not _has_nan(evidence.smallest):
-        agreeing = [features for features in agreeing if not _has_nan(features)]
+    differing, agreeing = evidence_lists(evidence, drawn, record.agreeing_features(symptom))
+    # A case whose numbers hide the difference says nothing about its parameters.
+    hidden = _comparable_agreeing(evidence, evidence.hidden)
     found = _best_conditions(evidence.smallest - evidence.numbers, differing, agreeing)
-    with_numbers = _best_conditions(evidence.smallest, differing, agreeing) if evidence.numbers else ()
-    gained = agreement(with_numbers, differing, agreeing) - agreement(found, differing, agreeing)
+    every = [*agreeing, *hidden]
+    with_numbers = _best_conditions(evidence.smallest, differing, every) if evidence.numbers else ()
+    gained = agreement(with_numbers, differing, every) - agreement(found, differing, agreeing)
+    agreeing = every if gained > MIN_NUMBERS_GAIN else agreeing
     result = _counted(with_numbers if gained > MIN_NUMBERS_GAIN else found, differing, agreeing)
     if result.conditions and result.differing_share >= MIN_DIFFERING_SHARE:
         return result
@@ -166,13 +168,43 @@ def find_conditions(
     return _counted(alone or (), differing, agreeing)
 
 
+def evidence_lists(
+    evidence: Evidence, drawn_differing: Sequence[frozenset[str]] = (), drawn_agreeing: Sequence[frozenset[str]] = ()
+) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
+    """Return the features of the cases that differ, and of those that agree and whose numbers do not hide it."""
+    # Neighbours show the limits of a cause, but are all alike: they must not outnumber the generated cases.
+    limit = max(MIN_NEIGHBOURS, len(drawn_differing))
+    near, others = _sample(evidence.differing, limit), _sample(evidence.agreeing, limit)
+    differing = [evidence.smallest, *near, *evidence.mixed_differing, *drawn_differing]
+    return differing, _comparable_agreeing(evidence, [*others, *evidence.mixed_agreeing, *drawn_agreeing])
+
+
+def _comparable_agreeing(evidence: Evidence, agreeing: Sequence[frozenset[str]]) -> list[frozenset[str]]:
+    if _has_nan(evidence.smallest):
+        return list(agreeing)
+    return [features for features in agreeing if not _has_nan(features)]
+
+
 def _best_conditions(
     candidates: frozenset[str], differing: Sequence[frozenset[str]], agreeing: Sequence[frozenset[str]]
 ) -> tuple[str, ...]:
     """Return the conjunction of some candidates that agrees best with all cases, without superfluous conditions."""
-    found = best_conjunction(candidates, differing, agreeing, _condition_rank, MAX_CONDITIONS)
+    found = best_conjunction(
+        candidates,
+        differing,
+        agreeing,
+        rank=_condition_rank,
+        max_conditions=MAX_CONDITIONS,
+        cost=count_properties,
+    )
     found = certain_conjunction(
-        found, candidates, differing, agreeing, rank=_condition_rank, max_conditions=MAX_CONDITIONS
+        found,
+        candidates,
+        differing,
+        agreeing,
+        rank=_condition_rank,
+        max_conditions=MAX_CONDITIONS,
+        cost=count_properties,
     )
     return necessary_conditions(found, differing, agreeing)
 
@@ -200,6 +232,7 @@ def _has_nan(features: frozenset[str]) -> bool:
     return any(feature.startswith(NAN_PREFIX) for feature in features)
 
 
+@cache
 def _condition_rank(condition: str) -> tuple[float | str, ...]:
     """Sort key of conditions: first those without a number, and dtypes last; then shorter conditions first."""
     return any(letter.isdigit() for letter in condition), condition.startswith("dtype"), len(condition), condition

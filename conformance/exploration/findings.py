@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.conditions.testing import diagnose
-from conformance.exploration.conditions.vocabulary import condition_features
 from conformance.exploration.diagnosis import ShrunkSuspect, Suspect
 from conformance.exploration.evaluation import CandidateResult, Evaluator, SurfaceResult
 from conformance.exploration.finding_conditions import (
@@ -60,7 +59,7 @@ class ExplorationFinding:
     @property
     def features(self) -> frozenset[str]:
         """All conditions that are true for the smallest candidate and its program."""
-        return how_condition(self.how).union(condition_features(self.candidate.case))
+        return how_condition(self.how).union(self.candidate.features)
 
     @property
     def id(self) -> str:
@@ -105,7 +104,7 @@ class FindingCollector:
         """Add the results of candidates and return new findings; done: number of candidates added before."""
         for number, one in enumerate(tried, done + 1):
             if one.surface_results:
-                features = frozenset(condition_features(one.candidate.case))
+                features = one.candidate.features
                 # Surfaces share these sets, because many of them stay in memory.
                 features_by_how = {item.how: features | how_condition(item.how) for item in one.surface_results}
                 for item in one.surface_results:
@@ -224,7 +223,7 @@ class FindingCollector:
         self.findings.append(finding)
 
     def _features_of(self, suspect: Suspect) -> frozenset[str]:
-        return frozenset(condition_features(suspect.candidate.case))
+        return suspect.candidate.features
 
     def _finding_with_case(self, symptom: Symptom, smallest: Candidate) -> ExplorationFinding | None:
         """Return the finding that has the same smallest case; None if there is none."""

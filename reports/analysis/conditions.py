@@ -71,48 +71,84 @@ def _count_matching(conditions: Sequence[str], masks: dict[str, int], weights: S
     return sum(weight for row, weight in enumerate(weights) if common >> row & 1) if common else 0
 
 
-MIN_IMPROVEMENT = 0.02
+RECALL_WEIGHT = 2
+"""Weight of a positive item that a conjunction lacks, relative to a negative item that satisfies it. A positive item is
+certain. A negative one may be in the scope of the cause, which its numbers hide."""
+MIN_IMPROVEMENT = 0.015
 """Minimum increase of the agreement by which a further condition is justified, for many positive items."""
 MIN_EXCLUDED = 2
 """Number of negative items that a further condition has to exclude, about, if there are few positive items."""
 MIN_POSITIVE = 10
 """Number of positive items below which no larger improvement is required."""
-MAX_COMBINED = 40
-"""Maximum number of conditions that are combined: those that alone agree best."""
+MAX_COMBINED = 12
+"""Number of conjunctions of each length that are extended by one condition: those that agree best."""
 
 
 def best_conjunction(
     candidates: frozenset[str],
     positive: Sequence[frozenset[str]],
     negative: Iterable[frozenset[str]],
+    *,
     rank: Callable[[str], tuple[float | str, ...]] = lambda condition: (len(condition), condition),
     max_conditions: int = MAX_CONDITIONS,
+    cost: Callable[[str], int] = lambda _: 1,
 ) -> tuple[str, ...]:
     """Return the conjunction of some candidates that agrees best with two sets of items.
 
-    The agreement is the harmonic mean of two shares: of the positive items that satisfy the conditions, and of the
-    items that satisfy them and are positive (the F1 score). Neither has to be complete: positive items may have another
-    cause, and a cause need not have an effect on every item. A further condition must increase the agreement by
-    MIN_IMPROVEMENT, and by more if there are few positive items, where chance has a part. Among equal conjunctions, the
-    one with the lowest ranks is returned; () if no candidate agrees.
+    The agreement is a weighted harmonic mean of two shares: of the positive items that satisfy the conditions, and of
+    the items that satisfy them and are positive (an F score with RECALL_WEIGHT). Neither has to be complete: positive
+    items may have another cause, and a cause need not have an effect on every item. cost: number of properties that a
+    condition states. A further property must increase the agreement by MIN_IMPROVEMENT, and by more if there are few
+    positive items, where chance has a part. Among equal conjunctions, the one with the lowest ranks is returned; () if
+    no candidate agrees.
     """
     table = _MatchTable(candidates, positive, negative)
-    conditions = sorted(table.useful(rank), key=lambda one: (-table.agreement((one,)), rank(one)))[:MAX_COMBINED]
+    improvement = required_improvement(positive)
+
+    def order(condition: str) -> tuple[float | str, ...]:
+        return cost(condition), *rank(condition)
+
+    def value(some: Sequence[str]) -> float:
+        return table.agreement(some) - improvement * sum(map(cost, some))
+
+    conditions = [one for one in table.useful(order) if table.agreement((one,)) > 0]
     best: tuple[str, ...] = ()
-    # Excluding one of few items changes the score by half of its share.
-    improvement = MIN_IMPROVEMENT + MIN_EXCLUDED / 2 / max(len(positive), MIN_POSITIVE)
-    for size in range(1, max_conditions + 1):
-        # Longer conjunctions are too many to try: one condition is added to the best shorter one.
-        tried = (
-            combinations(conditions, size)
-            if size <= MAX_CONDITIONS
-            else ((*best, one) for one in conditions if len(best) == size - 1 and one not in best)
-        )
-        found = min(tried, key=lambda some: (-table.agreement(some), *map(rank, some)), default=())
-        score = table.agreement(found) if found else 0.0
-        if score > (table.agreement(best) + improvement if best else 0.0):
-            best = found
+    beam: list[tuple[str, ...]] = [()]
+    for _ in range(max_conditions):
+        longer = {tuple(sorted((*some, one), key=rank)) for some in beam for one in conditions if one not in some}
+        beam = sorted(longer, key=lambda some: (-value(some), *map(order, some)))[:MAX_COMBINED]
+        if beam and (not best or value(beam[0]) > value(best)):
+            best = beam[0]
     return best
+
+
+def required_improvement(positive: Sequence[frozenset[str]]) -> float:
+    """Return the increase of the agreement by which a further property is justified."""
+    # Excluding one of few items changes the score by this part of its share.
+    return MIN_IMPROVEMENT + MIN_EXCLUDED / (1 + RECALL_WEIGHT) / max(len(positive), MIN_POSITIVE)
+
+
+MAX_WORSE = 0.05
+"""Maximum decrease of the agreement of a competing conjunction. Few items may decide against it by chance."""
+
+
+def competing_conjunctions(
+    conditions: tuple[str, ...],
+    candidates: frozenset[str],
+    positive: Sequence[frozenset[str]],
+    negative: Iterable[frozenset[str]],
+) -> list[frozenset[str]]:
+    """Return the conjunctions that agree about as well, best first, and differ in one condition.
+
+    They lack one condition, have one more, or have another one instead.
+    """
+    table = _MatchTable(candidates | frozenset(conditions), positive, negative)
+    least = table.agreement(conditions) - MAX_WORSE
+    others = sorted(candidates.difference(conditions))
+    without = [tuple(other for other in conditions if other != one) for one in conditions]
+    changed = [*without, *((*some, other) for some in (conditions, *without) for other in others)]
+    scored = [(table.agreement(some), some) for some in changed if some]
+    return [frozenset(some) for score, some in sorted(scored, key=lambda one: -one[0]) if score >= least]
 
 
 MAX_CHANCE = 1e-3
@@ -120,7 +156,9 @@ MAX_CHANCE = 1e-3
 MAX_REMAINING = 0.5
 """Maximum share of the matching negative items that may satisfy a further condition. Items near the smallest one have
 much in common that has nothing to do with the cause, and that most negative items have too."""
-MIN_LOSS = 0.01
+MIN_FURTHER = 0.1
+"""Share of the matching negative items that a condition with a further property must exclude more than another one."""
+MIN_LOSS = 0.007
 """Minimum decrease of the agreement without a condition. A condition with a smaller decrease is superfluous."""
 
 
@@ -132,12 +170,14 @@ def certain_conjunction(
     *,
     rank: Callable[[str], tuple[float | str, ...]] = lambda condition: (len(condition), condition),
     max_conditions: int = MAX_CONDITIONS,
+    cost: Callable[[str], int] = lambda _: 1,
 ) -> tuple[str, ...]:
     """Return the conditions with further ones that all matching positive items satisfy, but few negative ones do.
 
     If a condition had nothing to do with the difference, positive items would satisfy it as often as negative ones. The
     probability that all of them do would then be the share of negative items to the power of their number. It must be
-    at most MAX_CHANCE. The condition that excludes most negative items is added first.
+    at most MAX_CHANCE. The condition that excludes most negative items is added first. cost: as in `best_conjunction`.
+    A further property must exclude MIN_FURTHER of the negative items more.
     """
     matching = [one for one in positive if one.issuperset(conditions)]
     others = [one for one in negative if one.issuperset(conditions)]
@@ -145,7 +185,8 @@ def certain_conjunction(
         return conditions
     shared = sorted(candidates.intersection(*matching).difference(conditions), key=rank)
     while len(conditions) < max_conditions and others and shared:
-        found = min(shared, key=lambda condition: sum(condition in one for one in others))
+        weight = MIN_FURTHER * len(others)
+        found = min(shared, key=lambda condition: sum(condition in one for one in others) + weight * cost(condition))
         left = [one for one in others if found in one]
         # Two more negative items, one of which satisfies the condition: few items prove little.
         share = (len(left) + 1) / (len(others) + 2)
@@ -158,7 +199,7 @@ def certain_conjunction(
 def agreement(
     conditions: tuple[str, ...], positive: Sequence[frozenset[str]], negative: Iterable[frozenset[str]]
 ) -> float:
-    """Return the F1 score of a conjunction; 0 without conditions."""
+    """Return the F score of a conjunction; 0 without conditions."""
     return _MatchTable(frozenset(conditions), positive, negative).agreement(conditions) if conditions else 0.0
 
 
@@ -194,13 +235,14 @@ class _MatchTable:
         return list(first.values())
 
     def agreement(self, conditions: Sequence[str]) -> float:
-        """Return the F1 score of a conjunction."""
+        """Return the F score of a conjunction."""
         positive, negative = -1, -1
         for condition in conditions:
             positive &= self._positive[condition]
             negative &= self._negative[condition]
         matching = positive.bit_count()
-        return 2 * matching / (self._total + matching + negative.bit_count()) if matching else 0.0
+        errors = RECALL_WEIGHT * (self._total - matching) + negative.bit_count()
+        return matching / (matching + errors / (1 + RECALL_WEIGHT)) if matching else 0.0
 
 
 def _masks(candidates: frozenset[str], items: Iterable[frozenset[str]]) -> dict[str, int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import ml_dtypes
@@ -16,6 +16,7 @@ import numpy as np
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES, Array
 from conformance.cases.case import Case
+from conformance.cases.geometry import parameter_per_axis
 from conformance.cases.operators import OPERATORS, Geometry
 from reference import Windows
 
@@ -80,11 +81,13 @@ def number_features(case: Case, arrays: Mapping[str, Array]) -> Iterator[str]:
 class WindowCells:
     """The cells of all windows.
 
-    cells: in float64, (n, c, windows, cells). inside: False for padding, (windows, cells).
+    cells: in float64, (n, c, windows, cells). inside: False for padding, (windows, cells). are_bins: whether these are
+    the bins of adaptive pooling. They have no padding, but `inside` is False where a bin is smaller than another.
     """
 
     cells: Array
     inside: Array
+    are_bins: bool = False
 
     def where(self, is_true: Array) -> Array:
         """Return for each window how many of its input cells satisfy a check, (n, c, windows)."""
@@ -115,12 +118,15 @@ def _window_features(case: Case, x: Array) -> Iterator[str]:
 def window_cells(case: Case, x: Array) -> WindowCells | None:
     """Return the cells of all windows; None without windows, or if there are too many cells.
 
-    A global pool has one window, the plane.
+    A global pool has one window, the plane. The windows of adaptive pooling are its bins.
     """
     numbers = x.astype(np.float64)
     if 0 in x.shape:
         return None
-    if case.operator in OPERATORS and OPERATORS[case.operator].geometry is Geometry.GLOBAL:
+    shape = OPERATORS[case.operator].geometry if case.operator in OPERATORS else None
+    if shape is Geometry.BINS:
+        return _bin_cells(case, numbers)
+    if shape is Geometry.GLOBAL:
         cells = numbers.reshape(*x.shape[:2], 1, -1)
         return WindowCells(cells, np.ones(cells.shape[2:], bool))
     windows = geometry.case_windows(case)
@@ -129,6 +135,26 @@ def window_cells(case: Case, x: Array) -> WindowCells | None:
     if math.prod(windows.output) * math.prod(windows.window) * math.prod(x.shape[:2]) > MAX_WINDOW_CELLS:
         return None
     return _gathered(numbers, [_positions(windows, axis) for axis in range(len(windows.size))])
+
+
+def _bin_cells(case: Case, numbers: Array) -> WindowCells | None:
+    """Return the cells of all bins; None if there are too many, or no output size."""
+    sizes = parameter_per_axis(case, "output_size")
+    extents = numbers.shape[2:]
+    if len(sizes) != len(extents) or not all(isinstance(size, int) and 0 < size <= MAX_WINDOW_CELLS for size in sizes):
+        return None
+    bounds = []
+    for extent, size in zip(extents, sizes, strict=True):
+        numbered = np.arange(size)
+        bounds.append((numbered * extent // size, -(-(numbered + 1) * extent // size)))
+    largest = [int((ends - starts).max()) for starts, ends in bounds]
+    if math.prod(sizes) * math.prod(largest) * math.prod(numbers.shape[:2]) > MAX_WINDOW_CELLS:
+        return None
+    positions = []
+    for extent, (starts, ends), most in zip(extents, bounds, largest, strict=True):
+        cells = starts[:, None] + np.arange(most)
+        positions.append(np.where(cells < ends[:, None], cells, extent))
+    return replace(_gathered(numbers, positions), are_bins=True)
 
 
 def _positions(windows: Windows, axis: int) -> Array:

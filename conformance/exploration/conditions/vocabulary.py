@@ -7,9 +7,12 @@ one window, the first or the last axis, a size up to a limit, or a default that 
 from __future__ import annotations
 
 import math
+import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from functools import cache
+from itertools import chain, combinations
 from types import MappingProxyType
 from typing import Any
 
@@ -86,7 +89,11 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
         "cells left over": lambda axis: axis.left > 0,
         "no cells left over": lambda axis: axis.left == 0,
         "output padding": lambda axis: axis.more > 0,
+        "one bin": lambda axis: axis.bins == 1,
         "several bins": lambda axis: axis.bins > 1,
+        "fewer bins than cells": lambda axis: 0 < axis.bins < axis.extent,
+        "more bins than cells": lambda axis: axis.bins > axis.extent,
+        "as many bins as cells": lambda axis: axis.bins == axis.extent > 0,
         "bins of different sizes": lambda axis: axis.bins > 0 and axis.extent % axis.bins > 0,
     }
 )
@@ -95,7 +102,22 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
 
 def condition_features(case: Case) -> frozenset[str]:
     """Return all phrases that are true for a case. Each follows "cases with"."""
-    return frozenset(case_features(case)) | frozenset(_finer_features(case))
+    # Many cases have the same phrases.
+    return frozenset(map(sys.intern, chain(case_features(case), _finer_features(case))))
+
+
+TWO_PROPERTIES = re.compile(
+    "(an axis|a window) with .+ and |a (first|last) axis with |a last window with "
+    "|a window (of the last channel|after the first image) with |(at most|more than) [0-9,]+ |a number of "
+    "|several cells as the divisor"
+)
+"""Conditions that state two properties: two of one axis or window, one in a place, or a size and its limit."""
+
+
+@cache
+def count_properties(condition: str) -> int:
+    """Return how many properties a condition states. Among conditions that agree alike, plain ones are preferred."""
+    return 2 if TWO_PROPERTIES.match(condition) else 1
 
 
 def number_phrases(case: Case) -> frozenset[str]:

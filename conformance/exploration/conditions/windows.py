@@ -13,6 +13,7 @@ from conformance.cases import geometry
 from conformance.cases.arrays import Array
 from conformance.cases.case import Case
 from conformance.cases.features.numbers import WindowCells, window_cells
+from conformance.cases.operators import OPERATORS, Arithmetic
 
 SIGNED_BYTE = 127
 """Largest signed byte."""
@@ -40,8 +41,8 @@ def _is_at(windows: WindowCells, sign: int, position: int) -> Array:
 
 WINDOW_PROPERTIES: Mapping[str, Callable[[WindowCells], Array]] = MappingProxyType(
     {
-        "padding": lambda windows: windows.sizes < windows.inside.shape[-1],
-        "no padding": lambda windows: windows.sizes == windows.inside.shape[-1],
+        "padding": lambda windows: (windows.sizes < windows.inside.shape[-1]) & (not windows.are_bins),
+        "no padding": lambda windows: (windows.sizes == windows.inside.shape[-1]) & (not windows.are_bins),
         "one cell": lambda windows: windows.sizes == 1,
         "several cells": lambda windows: windows.sizes > 1,
         "NaN": lambda windows: windows.where(np.isnan(windows.cells)) > 0,
@@ -114,6 +115,7 @@ def _window_features(case: Case, x: Array) -> Iterator[str]:
     with np.errstate(invalid="ignore"):
         shape = windows.cells.shape[:3]
         every = {name: np.broadcast_to(is_true(windows), shape) for name, is_true in WINDOW_PROPERTIES.items()}
+        every |= _average_properties(case, windows)
     true = {name: mask for name, mask in every.items() if mask.any()}
     for name, mask in true.items():
         yield f"a window with {name}"
@@ -126,3 +128,20 @@ def _window_features(case: Case, x: Array) -> Iterator[str]:
     for first, second in combinations(true, 2):
         if (true[first] & true[second]).any():
             yield f"a window with {first} and {second}"
+
+
+def _average_properties(case: Case, windows: WindowCells) -> dict[str, Array]:
+    """Return the properties of the averages that a kernel computes, (n, c, windows)."""
+    described = OPERATORS.get(case.operator)
+    if described is None or described.arithmetic is not Arithmetic.AVERAGE:
+        return {}
+    divisor, counts = case.parameters.get("divisor"), windows.sizes
+    if isinstance(divisor, int) and divisor > 0:
+        counts = np.full_like(counts, divisor)
+    elif case.parameters.get("count_include_pad") and (walk := geometry.case_windows(case)):
+        counts = walk.counts(include_padding=True).ravel()
+    averages = windows.filled(0).sum(-1) / np.maximum(counts, 1)
+    return {
+        "an average that is not a whole number": np.isfinite(averages) & (averages != np.trunc(averages)),
+        "a negative average": averages < 0,
+    }

@@ -59,3 +59,13 @@ def test_conditions_about_numbers_need_a_larger_gain():
 
     assert found(few + others) == ("dilation",)
     assert "a zero in x" in found(many + others)
+
+
+def test_a_case_whose_numbers_hide_the_difference_says_nothing_about_its_parameters():
+    differing, hidden = [frozenset({"dilation", "1-D"})] * 20, [frozenset({"dilation", "2-D"})] * 9
+    record = record_of([], [{"2-D"}] * 20 + [{"1-D"}] * 8)
+    smallest = frozenset({"dilation", "1-D"})
+    known = Evidence(smallest, mixed_differing=differing, hidden=hidden)
+    unknown = Evidence(smallest, mixed_differing=differing, mixed_agreeing=hidden)
+    found = [find_conditions(one, record, VALUE, lambda _: False).conditions for one in (known, unknown)]
+    assert [{*one} for one in found] == [{"dilation"}, {"1-D", "dilation"}]

@@ -149,7 +149,7 @@ def test_a_crash_in_a_related_call_is_a_finding_of_the_relation(sweeps, monkeypa
     (loops,) = numpy.surfaces
     crashing = replace(loops, lowerings={**loops.lowerings, "conv_grad": lambda _step: "__import__('os')._exit(7)"})
     space = OperatorSpace.from_sweeps("conv", sweeps)
-    drawn = [space.draw(Rng("other call", number)) for number in range(200)]
+    drawn = (space.draw(Rng("other call", number)) for number in range(200))
     with LocalEvaluator(replace(numpy, surfaces=(crashing,)), sys.executable, Ledger()) as evaluator:
         adjoint = RelationOracle("adjoint")
         results = (result for one in drawn for result in evaluator.evaluate(make_requests(adjoint, [one])))

@@ -7,8 +7,10 @@ from hypothesis import given, strategies as st
 
 from reports.analysis.conditions import (
     MAX_CONDITIONS,
+    RECALL_WEIGHT,
     best_conjunction,
     certain_conjunction,
+    competing_conjunctions,
     necessary_conditions,
     shortest_conjunction,
 )
@@ -93,10 +95,45 @@ def test_no_single_condition_agrees_better_than_the_best_conjunction(positive, n
     def agreement(conditions):
         both = sum(one.issuperset(conditions) for one in positive)
         others = sum(one.issuperset(conditions) for one in negative)
-        return 2 * both / (len(positive) + both + others)
+        errors = RECALL_WEIGHT * (len(positive) - both) + others
+        return both / (both + errors / (1 + RECALL_WEIGHT)) if both else 0
 
     found = best_conjunction(positive[0], positive, negative)
     assert all(agreement(found) >= agreement((one,)) - 1e-12 for one in positive[0]) or not positive[0]
+
+
+def test_a_positive_item_counts_more_than_a_negative_one():
+    """`b` would exclude ten of twenty negative items, and ten of a hundred positive ones."""
+    positive = [frozenset("ab")] * 90 + [frozenset("a")] * 10
+    negative = [frozenset("a")] * 10 + [frozenset("ab")] * 10 + [frozenset("b")] * 99
+    assert best_conjunction(frozenset("ab"), positive, negative) == ("a",)
+
+
+def test_a_condition_with_two_properties_must_agree_better():
+    """`bb` states two properties, and excludes two negative items more."""
+    positive, negative = [frozenset({"a", "bb"})] * 40, [frozenset("a")] * 2 + [frozenset()] * 40
+    candidates = frozenset({"a", "bb"})
+    assert best_conjunction(candidates, positive, negative, cost=len) == ("a",)
+    assert best_conjunction(candidates, positive, negative) == ("bb",)
+    assert best_conjunction(candidates, positive, [frozenset("a")] * 20, cost=len) == ("bb",)
+
+
+def test_a_condition_that_most_items_satisfy_is_combined_with_others():
+    """`z` alone agrees worse than each of forty conditions that half of the negative items satisfy."""
+    noise = {f"n{number}" for number in range(40)}
+    positive = [frozenset({"a", "z", *noise})] * 40
+    negative = [frozenset({"a", *noise})] * 20 + [frozenset({"z"})] * 150
+    found = best_conjunction(frozenset({"a", "z", *noise}), positive, negative)
+    assert found == ("a", "z")
+
+
+def test_competing_conjunctions_differ_in_one_condition_and_agree_about_as_well():
+    positive, negative = [frozenset("abc")] * 20, [frozenset("d")] * 20 + [frozenset("ad")] * 9
+    found = competing_conjunctions(("b",), frozenset("abcd"), positive, negative)
+    assert frozenset("c") in found
+    assert frozenset("bc") in found
+    assert frozenset("a") not in found
+    assert frozenset("d") not in found
 
 
 def test_a_condition_that_all_positive_items_satisfy_is_added_if_chance_does_not_explain_it():

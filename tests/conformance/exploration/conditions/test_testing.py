@@ -4,14 +4,19 @@ import pytest
 
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.conditions.testing import (
+    DECISIVE_OF_EACH,
     MAX_SATISFYING,
     MAX_VIOLATING,
     diagnose,
+    other_numbers,
     testing_candidates as candidates_for,
+    with_tests,
 )
 from conformance.exploration.conditions.vocabulary import condition_features
-from conformance.exploration.diagnosis import Suspect, shrink_suspect
+from conformance.exploration.diagnosis import ShrunkSuspect, Suspect, neighbours_of, shrink_suspect
+from conformance.exploration.evaluation import CandidateResult, SurfaceResult
 from conformance.exploration.finding_conditions import Evidence, SurfaceRecord, find_conditions
+from conformance.exploration.mixing import mixed_candidates
 from conformance.exploration.space import OperatorSpace
 from conformance.exploration.symptoms import Symptom
 from reports.results.vocabulary import DifferenceKind
@@ -31,14 +36,62 @@ def space(sweeps):
 
 def test_tests_satisfy_all_conditions_or_all_but_one(space):
     smallest = Candidate("max_pool", LEVELS, {"x": {"values": "integers"}})
-    chosen = list(candidates_for(smallest, space, CONDITIONS, 1))
+    chosen = list(candidates_for(smallest, space, CONDITIONS, 1, []))
     violated = [frozenset(CONDITIONS) - condition_features(one.case) for one in chosen]
     assert max(map(len, violated)) == 1
     assert 20 < violated.count(frozenset()) <= MAX_SATISFYING
     for condition in CONDITIONS:
         assert 5 < violated.count(frozenset({condition})) <= MAX_VIOLATING
-    later = {one.name for one in candidates_for(smallest, space, CONDITIONS, 2)}
+    later = {one.name for one in candidates_for(smallest, space, CONDITIONS, 2, [])}
     assert len(later - {one.name for one in chosen}) > len(later) / 2
+
+
+def test_decisive_cases_satisfy_the_conditions_or_a_competing_conjunction(space):
+    smallest = Candidate("max_pool", LEVELS, {"x": {"values": "integers"}})
+    competing = frozenset({"an axis with padding before and a stride"})
+    undecided = list(candidates_for(smallest, space, ("rounding = floor",), 1, []))
+    chosen = list(candidates_for(smallest, space, ("rounding = floor",), 1, [competing]))
+    assert [one.name for one in chosen[: len(undecided)]] == [one.name for one in undecided]
+    decisive = chosen[len(undecided) :]
+    assert 0 < len(decisive) <= DECISIVE_OF_EACH
+    for one in decisive:
+        assert ("rounding = floor" in one.features) != (competing <= one.features)
+
+
+def test_other_numbers_are_those_of_another_seed_and_drawn_ones(space):
+    candidate = Candidate("max_pool", LEVELS, {"x": {"values": "integers"}})
+    seeded, drawn = other_numbers(candidate, space)
+    assert seeded.inputs["x"]["seed"] != 0
+    assert "x" in drawn.written_numbers
+    assert seeded.levels == drawn.levels == candidate.levels
+    assert [one.case.id for one in other_numbers(candidate, space)] == [seeded.case.id, drawn.case.id]
+
+
+def test_cases_that_differ_with_other_numbers_are_hidden(space):
+    """A surface is wrong where it is padded before, except for several images with the usual numbers."""
+    surface, symptom = "s", Symptom(DifferenceKind.VALUE)
+    smallest = Candidate("max_pool", LEVELS, {"x": {"values": "integers"}})
+
+    def run(candidates):
+        return [result_of(one) for one in candidates]
+
+    def result_of(one):
+        usual = not one.written_numbers and "seed" not in one.inputs["x"]
+        wrong = "an axis with padding before" in one.features and not (usual and one.levels["batch"] > 1)
+        symptoms = symptom if wrong else None
+        return CandidateResult(one, [SurfaceResult(surface, "fail" if wrong else "pass", symptoms)])
+
+    near, mixed = run(neighbours_of(smallest, space)), run(mixed_candidates(smallest, space))
+    tested = with_tests(ShrunkSuspect(smallest, (), near, mixed), space, surface, symptom, run)
+    assert tested.hidden
+    known = {one.candidate.case.id: one for one in [*tested.neighbour_results, *tested.mixed_results]}
+    for name in tested.hidden:
+        assert not known[name].shows(surface, symptom)
+        assert known[name].candidate.levels["batch"] > 1
+    evidence = Evidence.of(tested, "", surface, symptom)
+    assert len(evidence.hidden) >= len(tested.hidden)
+    found = find_conditions(evidence, SurfaceRecord(), symptom, lambda _: False).conditions
+    assert found == ("an axis with padding before",)
 
 
 def test_a_diagnosis_has_the_results_of_the_tests(planted, space):

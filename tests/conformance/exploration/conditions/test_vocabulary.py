@@ -5,13 +5,15 @@ import pytest
 from conformance.cases.arrays import ArraySpec
 from conformance.cases.case import Case, Value
 from conformance.cases.features.case_features import case_features
-from conformance.exploration.conditions.vocabulary import case_axes, condition_features
+from conformance.exploration.conditions.vocabulary import case_axes, condition_features, count_properties
 
 
 def case_of(shape=(1, 2, 6), operator="max_pool", **parameters):
     given = {"window": (3,), "stride": (3,), "padding": ((0, 0),), "dilation": (1,), "rounding": "floor"}
     if operator == "pad":
         given = {"pads": ((0, 0),), "mode": "constant", "value": 0}
+    if operator == "adaptive_max_pool":
+        given = {"output_size": (3,)}
     return Case(f"{operator}/a", operator, {"x": ArraySpec("arange", shape, "float32")}, given | parameters, Value())
 
 
@@ -35,6 +37,9 @@ PLANE = {"window": (2, 2), "stride": (1, 2), "padding": ((1, 0), (0, 0)), "dilat
         ({}, "one image"),
         ({"operator": "pad", "pads": ((-1, 2),)}, "an axis with padding after and a crop before"),
         ({"operator": "pad", "mode": "wrap", "pads": ((1, 0),)}, "an axis with padding before only"),
+        ({"operator": "adaptive_max_pool", "output_size": (1,)}, "an axis with several cells and one bin"),
+        ({"operator": "adaptive_max_pool", "output_size": (7,)}, "an axis with more bins than cells"),
+        ({"operator": "adaptive_max_pool"}, "an axis with fewer bins than cells"),
     ],
 )
 def test_a_phrase_is_true_for_a_changed_case_and_not_for_all(changes, feature):
@@ -60,3 +65,21 @@ def test_the_vocabulary_contains_the_features_of_the_case():
 def test_axes_have_the_computed_padding_of_a_word():
     (axis,) = case_axes(case_of((1, 1, 6), window=(3,), stride=(1,), padding="same_upper"))
     assert (axis.before, axis.after, axis.output) == (1, 1, 6)
+
+
+@pytest.mark.parametrize(
+    ("condition", "count"),
+    [
+        ("an axis with padding", 1),
+        ("an axis with padding and a stride", 2),
+        ("a last axis with a stride", 2),
+        ("a window with NaN and a zero", 2),
+        ("several channels", 1),
+        ("more than 5 cells in a window", 2),
+        ("a number of channels that is a multiple of 8", 2),
+        ("a divisor", 1),
+        ("several cells as the divisor", 2),
+    ],
+)
+def test_two_properties_are_counted(condition, count):
+    assert count_properties(condition) == count
