@@ -76,6 +76,8 @@ class Connection:
         self.resources_at_start: list[str] = []
         self._worker_pid = 0
         self._process_mark = uuid.uuid4().hex
+        # An earlier program may have removed the folder of temporary files.
+        os.makedirs(tempfile.gettempdir(), exist_ok=True)
         self._temporary_folder = tempfile.mkdtemp(prefix="conformance-worker-")
         self.process = subprocess.Popen(  # noqa: S603 - the interpreter that the user named
             [python, "-u", str(WORKER_FILE)],

@@ -644,6 +644,8 @@ def main() -> None:
         if "setup" in request:
             reply = run_setup(request, names, worker_state.generators.seed_generators)
             runner.finish_setup(request["reset"], request["trusted"])
+            # A program can change how modules are compiled. What it compiles must not reach later processes.
+            sys.dont_write_bytecode = sys.dont_write_bytecode or not request["trusted"]
             # Collections after programs skip the objects of the framework, which live as long as the process.
             gc.freeze()
             reply["forks"] = bool(request.get("alone")) and worker_state.forks.can_fork(

@@ -119,7 +119,7 @@ class Worker:
                 self.python, self._memory_limit, self.backend.device.environment_variables, self.reply_arrived
             )
         except OSError as error:
-            raise WorkerFailed(f"{self.python}: {error.strerror}") from None
+            raise WorkerFailed(f"{error.filename or self.python}: {error.strerror}") from None
         header = {name: getattr(self.backend, name) for name in (*SETUP_PARTS, "packages", "trusted")}
         connection.send({**header, "alone": self.needs_forks})
         return connection

@@ -43,15 +43,23 @@ def user_key() -> bytes:
 
     Without a key that is readable by this user alone, the key is valid for this process only.
     """
-    folder = key_folder()
-    if (folder / KEY_FILE).exists() and not (folder / KEY_FILE).is_file():
-        print(f"conformance: no cache is used: {folder / KEY_FILE} is not a regular file", file=sys.stderr)
+    # A path that is too long or cannot be searched is an OSError, a user without a home folder a RuntimeError.
+    with contextlib.suppress(OSError, RuntimeError):
+        return _stored_key(key_folder())
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def _stored_key(folder: Path) -> bytes:
+    """Return the key in a folder. It is created if it is missing. Raises OSError if it cannot be used."""
+    path = folder / KEY_FILE
+    if path.exists() and not path.is_file():
+        print(f"conformance: no cache is used: {path} is not a regular file", file=sys.stderr)
     for _ in range(2):  # another process may create the key at the same time
         with contextlib.suppress(OSError):
-            return _read_key(folder / KEY_FILE)
+            return _read_key(path)
         with contextlib.suppress(OSError):
             _create_key(folder)
-    return secrets.token_bytes(KEY_BYTES)
+    raise OSError(f"{path}: cannot be created or read")
 
 
 def _read_key(path: Path) -> bytes:

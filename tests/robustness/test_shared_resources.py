@@ -167,3 +167,36 @@ def test_child_in_another_session_ends_although_its_program_kills_or_stops_its_p
     outcomes(LEAVES.format(note=str(note)) + end, limit=3)
     assert all(gone(int(line)) for line in note.read_text().split())
     assert time.monotonic() - start < 60
+
+
+REMOVES_THE_FOLDER = "import shutil, tempfile\nshutil.rmtree(os.path.dirname(tempfile.gettempdir()))\nos.abort()"
+
+
+def test_program_that_removes_the_folder_of_temporary_files_costs_one_case(tmp_path, monkeypatch):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    found = results(tmp_path, REMOVES_THE_FOLDER, "")
+    assert found["a"]["status"] == "crashed"
+    assert {found[name]["status"] for name in "bcd"} == {"pass"}
+
+
+DAMAGES_BYTECODE = """\
+from importlib.machinery import SourceFileLoader
+compile_source = SourceFileLoader.source_to_code
+SourceFileLoader.source_to_code = lambda loader, data, path, **options: compile_source(
+    loader, data.replace(b'41', b'42'), path, **options
+)
+import imported_late"""
+NEEDS_MODULE = "import imported_late\nassert imported_late.NUMBER == 41"
+
+
+def test_bytecode_that_a_program_writes_reaches_no_other_process(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    (modules / "imported_late.py").write_text("NUMBER = 41\n", "utf-8")
+    setup = f"{SETUP}sys.path.insert(0, {str(modules)!r})\n"
+    found = results(tmp_path, DAMAGES_BYTECODE, NEEDS_MODULE, setup=setup)
+    assert {found[name]["status"] for name in "bcd"} == {"pass"}
+    assert not (modules / "__pycache__").exists()

@@ -79,3 +79,21 @@ def test_processes_that_start_together_use_one_key(folder):
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(4)]
     assert len({process.communicate()[0] for process in started}) == 1
     assert [path.name for path in folder.iterdir()] == [signing.KEY_FILE]
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(36, "File name too long"), RuntimeError("Could not determine home directory.")]
+)
+def test_folder_that_cannot_be_named_gives_a_key_of_the_process(monkeypatch, error):
+    def fail():
+        raise error
+
+    monkeypatch.setattr(signing, "key_folder", fail)
+    assert len(new_process_key()) == KEY_BYTES
+    user_key.cache_clear()
+
+
+def test_path_above_the_limit_of_the_system_gives_a_key_of_the_process(monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/" + "x" * 5000)
+    assert len(new_process_key()) == KEY_BYTES
+    user_key.cache_clear()
