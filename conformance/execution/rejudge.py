@@ -238,7 +238,8 @@ class _Rejudge:
     def _with_current_status(self, result: ResultRecord, case: Case) -> ResultRecord:
         """Return a result with its status according to the current ledger."""
         environment, device = self.header.environment, self.backend.device.name
-        names = ledger_surfaces(self.surfaces[result.surface], result.changed_by)
+        cause = None if result.verdict == Verdict.AGREE else result.changed_by
+        names = ledger_surfaces(self.surfaces[result.surface], cause)
         machine = environment.packages, environment.cpu, device
         entry = next(filter(None, (self.ledger.find_entry(case, name, *machine) for name in names)), None)
         verdict = OutcomeVerdict(result.verdict, result.kind)

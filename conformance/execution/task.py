@@ -143,7 +143,9 @@ class TaskJudge:
         if outcome.kind in JUDGED_OUTCOMES or task.case.convention_id is not None:
             expected = expected or self.expected(task.case)
             verdict, convention = self._judge_outcome(task, outcome, expected, is_final=is_final)
-        entry = self.ledger_entry(task, changed_by)
+        # An entry of another surface is not stale where the route agrees.
+        cause = None if verdict.verdict == Verdict.AGREE else changed_by
+        entry = self.ledger_entry(task, cause)
         record = result_record(
             task.case,
             task.surface,

@@ -12,7 +12,7 @@ from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.judging.ledger import Ledger, LedgerEntry
 from reports.results import Part
-from tests.support.fake_backends import backend, load, right_maximum, surface
+from tests.support.fake_backends import backend, declares, load, right_maximum, surface
 
 CASE = "id: a, x: {values: arange, shape: [1, 1, 4, 4]}, window: 2"
 QUESTION = (
@@ -115,6 +115,13 @@ def test_ledger_entry_of_the_source_applies_to_what_the_source_changes(tmp_path)
 def test_ledger_entry_of_the_runtime_applies_to_what_the_runtime_may_change(tmp_path, route_of_case, status):
     entry = LedgerEntry("e", ("*",), ("runtime",), ("value",), "it is known", None, {})
     assert result(tmp_path, route_of_case, entries=[entry])["status"] == status
+
+
+def test_ledger_entry_of_the_runtime_is_not_stale_where_the_route_agrees_with_its_declaration(tmp_path):
+    entry = LedgerEntry("e", ("*",), ("runtime",), ("convention",), "it is known", None, {})
+    declared = replace(route(LESS), declarations=declares("less"))
+    found = result(tmp_path, declared, QUESTION, entries=[entry], section="questions")
+    assert (found["status"], found["changed_by"]) == ("pass", "runtime")
 
 
 @pytest.mark.parametrize(
