@@ -26,6 +26,7 @@ MEANINGS = {
     Arrival.REFUSED: "is refused by the exporter or by the runtime, with an error",
     Arrival.NOT_WRITTEN: "cannot be written in the source",
 }
+USUAL_DTYPE = "float32"
 INTRODUCTION = """\
 A model is trained in one framework, and an exporter writes it for a runtime. This page lists what arrives unchanged.
 
@@ -77,20 +78,30 @@ def _version_lines(report: Report) -> Iterator[str]:
 def _operator_lines(
     results: Sequence[ResultRecord], cases: dict[str, CaseRecord], routes: Sequence[str]
 ) -> Iterator[str]:
+    yield from ("## Operators", "", "Number of cases for each operator and route:", "")
+    yield from (f"- {one.value} {meaning}" for one, meaning in MEANINGS.items())
+    in_usual_dtype = {name for name, case in cases.items() if _dtype(case) == USUAL_DTYPE}
+    for heading, is_usual in ((f"In {USUAL_DTYPE}", True), ("In other dtypes", False)):
+        yield from ("", f"### {heading}", "")
+        chosen = [result for result in results if (result.case in in_usual_dtype) == is_usual]
+        yield from _count_table(chosen, cases, routes)
+
+
+def _dtype(case: CaseRecord) -> str:
+    return next(iter(case.inputs.values())).dtype
+
+
+def _count_table(results: Sequence[ResultRecord], cases: dict[str, CaseRecord], routes: Sequence[str]) -> Sequence[str]:
     counts: defaultdict[tuple[str, str], Counter[Arrival]] = defaultdict(Counter)
     for result in results:
         counts[cases[result.case].operator, result.surface][arrival(result)] += 1
-    yield from ("## Operators", "", "Number of cases for each operator and route:", "")
-    yield from (f"- {one.value} {meaning}" for one, meaning in MEANINGS.items())
-    yield ""
-    operators = sorted({operator for operator, _ in counts})
     rows = [
         [code_span(operator), *(_counts_text(counts[operator, route]) for route in routes)]
-        for operator in operators
+        for operator in sorted({operator for operator, _ in counts})
         # No exporter writes gradients.
         if any({*counts[operator, route]} - {Arrival.NOT_WRITTEN} for route in routes)
     ]
-    yield from table_lines(["operator", *map(code_span, routes)], rows)
+    return table_lines(["operator", *map(code_span, routes)], rows)
 
 
 def _counts_text(counts: Counter[Arrival]) -> str:
