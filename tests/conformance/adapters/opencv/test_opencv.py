@@ -1,0 +1,54 @@
+"""The adapter for OpenCV: its programs, and the nodes that it does not use."""
+
+import pytest
+
+from conformance.adapters import registry
+from conformance.adapters.api import Program, Unsupported
+from conformance.adapters.opencv import NO_VOLUME_INDICES, NO_VOLUMES, composition_limit, node_limit
+from conformance.cases.steps import Step
+from conformance.catalogue.loading import load_catalogue
+from conformance.translation.lowering import translate
+
+(SURFACE,) = registry.get_backend("opencv").surfaces
+CASES = {case.id: case for case in load_catalogue().select("standard")}
+WINDOW = {"window": (2, 2), "stride": (2, 2), "padding": ((0, 0), (0, 0)), "dilation": (1, 1)}
+
+
+def step(operator, shape=(1, 2, 4, 4), dtype="float32", **parameters):
+    return Step(operator, shape, dtype, {**WINDOW, **parameters})
+
+
+def test_kernels_are_constants_and_the_net_reads_the_model():
+    program = translate(CASES["conv/2d-groups"], SURFACE)
+    assert isinstance(program, Program)
+    assert 'inputs = {"x": x}' in program.text
+    assert 'numpy_helper.from_array(kernel, "kernel")' in program.text
+    assert "cv2.dnn.readNetFromONNX(" in program.text
+
+
+@pytest.mark.parametrize("operator", ["global_max_pool", "global_avg_pool"])
+def test_global_pooling_has_two_axes_at_most(operator):
+    assert node_limit(step(operator)) is None
+    assert node_limit(step(operator, (1, 2, 4, 4, 4))) is NO_VOLUMES
+
+
+def test_indices_of_volumes_are_rejected():
+    volume = step("max_pool_with_indices", (1, 2, 4, 4, 4), output="indices")
+    assert node_limit(volume) is NO_VOLUME_INDICES
+    assert node_limit(step("max_pool_with_indices", output="indices")) is None
+
+
+def test_results_without_cells_are_not_returned():
+    assert isinstance(node_limit(step("max_pool", (0, 2, 4, 4))), Unsupported)
+    assert isinstance(composition_limit(step("max_pool", (0, 2, 4, 4)), "x = Relu(x)"), Unsupported)
+
+
+def test_compositions_name_the_node_that_lacks_a_kernel():
+    double = step("avg_pool", dtype="float64")
+    assert "Softmax" in composition_limit(double, "x = Softmax(x)").reason
+    assert composition_limit(double, "x = Add(x, x)") is None
+    assert composition_limit(step("avg_pool"), "x = Softmax(x)") is None
+
+
+def test_operators_without_a_layer_quote_the_reader():
+    assert "cannot be loaded" in node_limit(step("lp_pool", p=2)).reason
