@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
-from reports.results import CaseRecord, Outcome, Part, Report, ResultRecord
+from reports.results import CaseRecord, Outcome, Part, RecordedRejection, Report, ResultRecord
 from reports.results.vocabulary import ROUTE_ARROW
 from reports.views.markdown_layout import code_span, escape_markdown, table_lines
 
@@ -21,19 +21,19 @@ class Arrival(Enum):
 
 
 MEANINGS = {
-    Arrival.UNCHANGED: "arrives unchanged: the result is right, or it is the answer of the source",
-    Arrival.CHANGED: "changes in the exporter or in the runtime",
-    Arrival.REFUSED: "is refused by the exporter or by the runtime, with an error",
-    Arrival.NOT_WRITTEN: "cannot be written in the source",
+    Arrival.UNCHANGED: "the same: the result is right, or equal to that of the source",
+    Arrival.CHANGED: "changed by the exporter or by the runtime",
+    Arrival.REFUSED: "refused by the exporter or by the runtime, with an error",
+    Arrival.NOT_WRITTEN: "not written: the source has no program for the case",
 }
 USUAL_DTYPE = "float32"
 INTRODUCTION = """\
-A model is trained in one framework, and an exporter writes it for a runtime. This page lists what arrives unchanged.
+A model is trained in one framework, exported, and run by a runtime. This page lists which results remain the same.
 
-A route is named after its exporter and its runtime. Its programs are those of the source. Each result is compared with
-the reference, and each answer to a convention with that of the source. If a result is not right, the source runs
-without the exporter, and another implementation than the runtime runs the exported model. The first part whose result
-is not right is the cause. The cause is *exporter or runtime* if no other implementation could decide."""
+A route is named after its exporter and its runtime. It runs the exported program of the source. Each result is
+compared with the reference, and each answer to a convention with that of the source. If a result is not right, the source runs
+without the exporter, and a second implementation runs the exported model. The first part whose result is not right is
+the cause. The cause is *exporter or runtime* if the second implementation does not show which."""
 
 
 def route_names(report: Report) -> list[str]:
@@ -71,19 +71,26 @@ def _version_lines(report: Report) -> Iterator[str]:
             packages = sorted(backend.header.environment.packages.items())
             versions = ", ".join(f"{name} {version}" for name, version in packages)
             count = f"{len(backend.cases):,} cases of level {backend.header.level}"
-            yield f"- {code_span(backend.name)}: {escape_markdown(versions)}; {count}"
+            partial = "" if backend.complete else "; **partial run**"
+            yield f"- {code_span(backend.name)}: {escape_markdown(versions)}; {count}{partial}"
     yield ""
 
 
 def _operator_lines(
     results: Sequence[ResultRecord], cases: dict[str, CaseRecord], routes: Sequence[str]
 ) -> Iterator[str]:
-    yield from ("## Operators", "", "Number of cases for each operator and route:", "")
+    yield from ("## Operators", "")
+    yield from ("Number of cases for each operator and route, without cases that must be rejected:", "")
     yield from (f"- {one.value} {meaning}" for one, meaning in MEANINGS.items())
     in_usual_dtype = {name for name, case in cases.items() if _dtype(case) == USUAL_DTYPE}
     for heading, is_usual in ((f"In {USUAL_DTYPE}", True), ("In other dtypes", False)):
         yield from ("", f"### {heading}", "")
-        chosen = [result for result in results if (result.case in in_usual_dtype) == is_usual]
+        chosen = [
+            result
+            for result in results
+            if (result.case in in_usual_dtype) == is_usual
+            and not isinstance(cases[result.case].expected, RecordedRejection)
+        ]
         yield from _count_table(chosen, cases, routes)
 
 
@@ -128,9 +135,10 @@ def _convention_lines(report: Report, results: Sequence[ResultRecord], routes: S
     questions = sorted({question for question, _ in changed})
     others = {question for question, _ in unchanged} - {*questions}
     yield from ("## Conventions", "")
-    yield f"{len(others):,} conventions have the answer of the source on every route that can run their cases."
-    yield f"In the other {len(questions):,}, the answer changes on some route. The table shows the new answer"
-    yield "and its cause, and `=` for the answer of the source."
+    yield f"The answer to {len(others):,} conventions is that of the source on every route that has an answer."
+    yield f"For {len(questions):,} other conventions, the answer changes on some route. The table shows the new answer"
+    yield "and its cause, `=` for the answer of the source, and `·` for no answer."
+    yield "[Conventions](conventions.md) explains the answers."
     yield ""
     rows = [
         [code_span(question), *(_answer_text(changed, unchanged, question, route) for route in routes)]

@@ -11,6 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from reports.analysis import summary
+from reports.results.vocabulary import ROUTE_ARROW
 from reports.views.markdown_layout import code_span, escape_markdown, escape_prose, fenced_lines, table_text
 
 
@@ -49,7 +50,7 @@ def with_line_breaks(name: str) -> Markup:
 
 
 def _name_parts(name: str) -> list[str]:
-    return name.replace(".", ".\0").replace("_", "_\0").replace("/", "/\0").split("\0")
+    return re.sub(f"([._/{ROUTE_ARROW}])", r"\1\0", name).split("\0")
 
 
 def read_asset(path: str) -> Markup:

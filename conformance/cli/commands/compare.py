@@ -14,6 +14,7 @@ from conformance.catalogue import loading
 from conformance.catalogue.surface_comparison import SurfaceComparison, SurfaceDeviation, compare_surfaces
 from conformance.cli.lookup import find_framework_surface
 from conformance.cli.options import CASES_OPTION, OPERATOR_OPTION
+from conformance.cli.parameter_types import SURFACE_NAME
 from conformance.cli.results_io import observed_answers
 from conformance.judging.conventions import Convention, SurfaceAnswer, conventions_by_operator
 from conformance.judging.ledger import load_ledger
@@ -30,7 +31,7 @@ NO_ANSWER_TEXT = "no answer"
 
 
 @click.command("compare")
-@click.argument("names", nargs=-1, metavar="SURFACE SURFACE...")
+@click.argument("names", nargs=-1, type=SURFACE_NAME, metavar="SURFACE SURFACE...")
 @OPERATOR_OPTION
 @click.option(
     "--results",

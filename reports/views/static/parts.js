@@ -24,7 +24,7 @@ window.Report.withData(() => {
   const queryLink = (view, filters) => goTo(withQuery(`#/${view}`, filters));
 
   // Allow line breaks after dots, underscores and slashes.
-  const breakable = (name) => name.split(/(?<=[._/])/).flatMap((piece, number) => (number ? [html`<wbr />`, piece] : [piece]));
+  const breakable = (name) => name.split(/(?<=[._/→])/).flatMap((piece, number) => (number ? [html`<wbr />`, piece] : [piece]));
   const inWords = (predicate) => predicate.replace(/(?<=[a-z0-9])(?=[A-Z])/g, " ").toLowerCase();
   const isWeb = (address) => /^https?:\/\//.test(address || "");
 

@@ -75,7 +75,7 @@ def test_conventions_show_the_new_answer_and_its_cause(tmp_path):
 def test_convention_with_the_answer_of_the_source_on_all_routes_is_counted_only(tmp_path):
     answer = example.convention(ROUTE, None, "real-cells", "undocumented")
     text = page(tmp_path, answer, example.result(QUESTION, ROUTE))
-    assert "1 conventions have the answer of the source" in text
+    assert "The answer to 1 conventions is that of the source" in text
     assert rows(text, "Conventions") == []
 
 
@@ -85,6 +85,16 @@ def test_changed_values_are_grouped_by_reason(tmp_path):
     assert row[:5] == ["1", "`max_pool`", f"<code>{ROUTE}</code>", "exporter", f"`{VALUE}`"]
     assert "leaves the divisor out" in row[5]
     assert "example.org/issues/2" in row[5]
+
+
+def test_cases_that_must_be_rejected_are_not_counted_as_operators(tmp_path):
+    text = page(tmp_path, example.rejected("max_pool/window-larger-than-input", ROUTE))
+    assert rows(text, "In float32") == []
+
+
+def test_partial_run_is_marked(tmp_path):
+    run = example.run("routes", [ROUTE], [example.result(VALUE, ROUTE)], complete=False)
+    assert "**partial run**" in render_routes(load_report(example.write(tmp_path, run)))
 
 
 def test_refused_cases_are_grouped_by_operator_and_exception(tmp_path):
