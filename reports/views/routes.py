@@ -31,9 +31,9 @@ INTRODUCTION = """\
 A model is trained in one framework, exported, and run by a runtime. This page lists which results remain the same.
 
 A route is named after its exporter and its runtime. It runs the exported program of the source. Each result is
-compared with the reference, and each answer to a convention with that of the source. If a result is not right, the source runs
-without the exporter, and a second implementation runs the exported model. The first part whose result is not right is
-the cause. The cause is *exporter or runtime* if the second implementation does not show which."""
+compared with the reference, and each answer to a convention with that of the source. If a result is not right, the
+source runs without the exporter, and a second implementation runs the exported model. The first part whose result is
+not right is the cause. The cause is *exporter or runtime* if the second implementation does not show which."""
 
 
 def route_names(report: Report) -> list[str]:
