@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from conformance import ConformanceError, IncompleteRun
+from conformance.execution import results_file
 from conformance.execution.results_file import ResultsFile
 from reports.results import decode_line, reader
 from tests import ROOT
@@ -178,7 +179,9 @@ def test_disk_that_is_full_in_the_middle_is_one_line_and_the_run_can_be_complete
     assert reader.load_report([path]).backends[0].complete
 
 
-def test_full_disk_is_one_error_line():
+def test_full_disk_is_one_error_line(monkeypatch):
+    # A device is no results file, so its stream takes the place of the file.
+    monkeypatch.setattr(results_file, "open_regular", lambda path, mode="rb": path.open(mode))
     with ResultsFile(Path("/dev/full")) as file, pytest.raises(IncompleteRun, match="/dev/full: No space left"):
         file.open(decode_line(json.dumps(example_results.header("numpy", [])).encode()))
 

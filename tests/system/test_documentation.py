@@ -177,7 +177,7 @@ def test_progress_lines_are_removed_from_the_output(tmp_path):
 
 def test_block_that_fails_is_an_error(tmp_path):
     with pytest.raises(AssertionError, match="unknown, known are"):
-        run(tmp_path, "sh", "conformance run --backend nope")
+        run(tmp_path, "sh", "conformance run --backend quux")
     page = tmp_path / "page.md"
     page.write_text("```sh\necho 1\n```\n\n```text\n2\n```\n\n<!-- not run: why -->\n```sh\nfalse\n```\n", "utf-8")
     first, second = blocks(page)

@@ -12,7 +12,8 @@ from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("tensorflow", "ai_edge_litert", "keras", "numpy")
 THREADS = tensorflow.THREADS
-THREAD_SETTINGS = {**tensorflow.THREAD_SETTINGS, "num_threads=1": "num_threads={}"}
+# The programs state one thread for LiteRT.
+THREAD_SETTINGS = tensorflow.THREAD_SETTINGS
 INSTRUCTION_VARIABLES = tensorflow.INSTRUCTION_VARIABLES
 SETUP = f"""{tensorflow.SETUP}\
 from ai_edge_litert.interpreter import Interpreter, OpResolverType

@@ -18,11 +18,11 @@ window.Report.withData(() => {
   const operatorOf = (question) => caseOf(conventions.get(question).values().next().value.case).operator;
   const ordered = [...conventions.keys()].sort((one, other) => operatorOf(one).endsWith(GRADIENT) - operatorOf(other).endsWith(GRADIENT) || (one < other ? -1 : 1));
 
-  // A framework is the first part of the names of its surfaces, or a backend. It means its first surface.
+  // A framework is the first part of the names of its surfaces, or a backend. It means its first surface, which is no route.
   const labelOf = (name) => name.slice(name.split("@")[0].length);
   const frameworkOf = (name) => name.split("@")[0].split(/[.-]/)[0] + labelOf(name);
   const frameworks = new Map();
-  for (const { name, backend } of surfaces.filter(({ name }) => !name.split("@")[0].endsWith(BOOK))) {
+  for (const { name, backend } of surfaces.filter(({ name }) => !name.split("@")[0].endsWith(BOOK) && !name.includes("→"))) {
     for (const framework of new Set([frameworkOf(name), data.backends[backend].name])) {
       if (!frameworks.has(framework)) frameworks.set(framework, { name, backend });
       else if (frameworks.get(framework).backend !== backend) frameworks.get(framework).name = null; // several backends

@@ -13,7 +13,7 @@ from tests.support import example_results as example
 
 RESULT = example.result("max_pool/plain", "alpha.nn")
 NESTED_KEYS = ("catalogue", "environment")  # keys with default values are added to them
-STATUSES = "fail, crashed, timed_out, flaky, stale, known, undeclared, slow, unsupported, pass"
+STATUSES = "fail, crashed, timed_out, flaky, stale, known, undeclared, refused, slow, unsupported, pass"
 
 
 def decoded(values):

@@ -20,6 +20,7 @@ def test_statuses_are_in_the_order_of_severity():
         "stale",
         "known",
         "undeclared",
+        "refused",
         "slow",
         "unsupported",
         "pass",
