@@ -80,7 +80,10 @@ def _operator_lines(
     results: Sequence[ResultRecord], cases: dict[str, CaseRecord], routes: Sequence[str]
 ) -> Iterator[str]:
     yield from ("## Operators", "")
-    yield from ("Number of cases for each operator and route, without cases that must be rejected:", "")
+    yield from (
+        "Number of cases for each operator and route, without calls that the source rejects or must reject:",
+        "",
+    )
     yield from (f"- {one.value} {meaning}" for one, meaning in MEANINGS.items())
     in_usual_dtype = {name for name, case in cases.items() if _dtype(case) == USUAL_DTYPE}
     for heading, is_usual in ((f"In {USUAL_DTYPE}", True), ("In other dtypes", False)):
@@ -90,6 +93,7 @@ def _operator_lines(
             for result in results
             if (result.case in in_usual_dtype) == is_usual
             and not isinstance(cases[result.case].expected, RecordedRejection)
+            and not (result.outcome == Outcome.REJECTED and arrival(result) == Arrival.UNCHANGED)
         ]
         yield from _count_table(chosen, cases, routes)
 

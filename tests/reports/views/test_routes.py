@@ -92,6 +92,10 @@ def test_cases_that_must_be_rejected_are_not_counted_as_operators(tmp_path):
     assert rows(text, "In float32") == []
 
 
+def test_calls_that_the_source_rejects_too_are_not_counted_as_operators(tmp_path):
+    assert rows(page(tmp_path, example.rejected(QUESTION, ROUTE)), "In float32") == []
+
+
 def test_partial_run_is_marked(tmp_path):
     run = example.run("routes", [ROUTE], [example.result(VALUE, ROUTE)], complete=False)
     assert "**partial run**" in render_routes(load_report(example.write(tmp_path, run)))
