@@ -18,12 +18,13 @@ from conformance.judging.ledger import load_ledger
 from conformance.models.layer import ModelLayer
 from conformance.models.verdicts import Audit, AuditedLayer, LayerQuestions, TargetVerdict
 from conformance.translation import text, verified
-from conformance.translation.ad_hoc_case import CaseRequest, size_text
+from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
-from conformance.translation.lowering import lower_step, native_limitation
+from conformance.translation.option_text import size_text
 from conformance.translation.rewrites import REWRITES
 from conformance.translation.side_by_side import TranslationBackground, program_with_setup, translate_case
 from conformance.translation.single_call import depends_on_size, program_for_every_size, single_call_case
+from conformance.translation.step_lowering import lower_step, native_limitation
 from reports.results.audits import LayerVerdict
 from reports.results.vocabulary import How, Status
 

@@ -18,7 +18,8 @@ from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.translation import verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
-from conformance.translation.lowering import native_limitation, translate
+from conformance.translation.lowering import translate
+from conformance.translation.step_lowering import native_limitation
 from conformance.translation.verified import RequestedCall, VerifiedSummary
 from reports.results.vocabulary import How
 

@@ -16,8 +16,9 @@ from conformance.adapters.api import Program, Surface
 from conformance.cases.case import FRAMEWORK_SAME, Case, Value
 from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, PaddingWord, Rounding
 from conformance.cases.steps import Step, case_step
-from conformance.translation.ad_hoc_case import size_text
-from conformance.translation.lowering import native_limitation, translate
+from conformance.translation.lowering import translate
+from conformance.translation.option_text import size_text
+from conformance.translation.step_lowering import native_limitation
 from reference import Windows
 from reports.results.vocabulary import How
 
