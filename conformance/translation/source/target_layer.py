@@ -10,6 +10,7 @@ from conformance.cases.case import Case
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
 from conformance.translation.side_by_side import TranslationBackground, case_in_one_call, entries_for_case
+from conformance.translation.single_call import find_single_call
 from conformance.translation.source.translated_layer import TargetLayer
 from conformance.translation.step_lowering import native_limitation
 
@@ -55,7 +56,12 @@ def _depends_on_size(request: CaseRequest, surface: Surface, steps: tuple[LayerS
 def target_layer(
     request: CaseRequest, case: Case, surface: Surface, style: ModuleStyle, background: TranslationBackground
 ) -> TargetLayer:
-    """Return the layer on a surface, or the reason why it has none."""
+    """Return the layer on a surface, or the reason why it has none.
+
+    For a known shape, it is the one call that is exact for this size, if there is one.
+    """
+    single = find_single_call(case, surface) if request.shape is not None and not request.padding_mode else None
+    case = single.case if single else case
     program = _program_of(request, case, surface)
     if isinstance(program, Unsupported):
         return TargetLayer(surface.name, None, program.reason)
@@ -65,7 +71,11 @@ def target_layer(
     return TargetLayer(
         surface.name,
         steps,
-        caveats=(*_caveats(case, surface, program), *_deviations(case, surface, background)),
+        caveats=(
+            *([single.note] if single else []),
+            *_caveats(case, surface, program),
+            *_deviations(case, surface, background),
+        ),
         needs_shape=request.shape is None and _depends_on_size(request, surface, steps, style),
     )
 
