@@ -160,6 +160,8 @@ def _program_text(case: Case, surface: Surface, lines: Sequence[str], to_numpy: 
     bfloat16 = surface.bfloat16 if case.dtype == BFLOAT16 and case.parameters.get("output") != "indices" else None
     to_numpy = (bfloat16 and bfloat16.to_numpy) or to_numpy or surface.to_numpy
     body = with_array_use(case, conversions, lines, to_numpy)
+    if surface.language is not None:
+        return surface.language.program([*case.inputs], [*body])
     return f"def run({', '.join(case.inputs)}):\n" + "".join(f"{source_text.INDENT}{line}\n" for line in body)
 
 
@@ -367,7 +369,8 @@ def _step_lines(step: Step, surface: Surface, code: str | tuple[str, ...]) -> li
 def _constant_lines(surface: Surface, name: str, array: Array) -> Iterator[str]:
     """Yield the lines that define a constant array. bfloat16, which NumPy lacks, is written as float32 and cast."""
     narrow = surface.bfloat16 is not None and array.dtype.name == BFLOAT16
-    yield f"{name} = {source_text.array_text(array.astype(np.float32) if narrow else array)}"
+    write = (surface.language and surface.language.array) or source_text.array_text
+    yield f"{name} = {write(array.astype(np.float32) if narrow else array)}"
     converted = _input_expression(surface, name)
     cast = surface.bfloat16.from_float32.format(converted) if surface.bfloat16 and narrow else converted
     if cast != name:
