@@ -142,6 +142,8 @@ def _program_text(case: Case, surface: Surface, lines: Sequence[str], to_numpy: 
     bfloat16 = surface.bfloat16 if case.dtype == BFLOAT16 and case.parameters.get("output") != "indices" else None
     to_numpy = (bfloat16 and bfloat16.to_numpy) or to_numpy or surface.to_numpy
     body = with_array_use(case, conversions, lines, to_numpy)
+    if surface.language is not None:
+        return surface.language.program([*case.inputs], [*body])
     return f"def run({', '.join(case.inputs)}):\n" + "".join(f"{source_text.INDENT}{line}\n" for line in body)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from conformance import ConformanceError
-from conformance.adapters.api import Backend, Program, Surface, Unsupported, source_text
+from conformance.adapters.api import Backend, Program, Surface, Unsupported
 from conformance.cases import selectors
 from conformance.cases.arrays import BFLOAT16, SHORT_FLOATS
 from conformance.cases.case import WORDS_KEY, Case, Value
@@ -275,5 +275,5 @@ def _kernel_shape(case: Case) -> tuple[int, ...]:
 
 def program_with_setup(backend: Backend, program: Program) -> str:
     """Return a program with the lines of the setup that it needs: imports and modes."""
-    lines = source_text.required_setup(backend.setup + program.mode, program.text)
+    lines = backend.required_setup(program)
     return "\n".join([*lines, "", ""] if lines else []) + program.text

@@ -222,7 +222,8 @@ def _step_lines(step: Step, surface: Surface, code: str | tuple[str, ...]) -> li
 def _constant_lines(surface: Surface, name: str, array: Array) -> Iterator[str]:
     """Yield the lines that define a constant array. bfloat16, which NumPy lacks, is written as float32 and cast."""
     narrow = surface.bfloat16 is not None and array.dtype.name == BFLOAT16
-    yield f"{name} = {source_text.array_text(array.astype(np.float32) if narrow else array)}"
+    write = (surface.language and surface.language.array) or source_text.array_text
+    yield f"{name} = {write(array.astype(np.float32) if narrow else array)}"
     converted = input_expression(surface, name)
     cast = surface.bfloat16.from_float32.format(converted) if surface.bfloat16 and narrow else converted
     if cast != name:
