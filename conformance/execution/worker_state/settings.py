@@ -8,8 +8,8 @@ import gc
 import sys
 import threading
 import warnings
-import weakref
 from typing import TYPE_CHECKING
+from weakref import ref  # a program may replace the name in its module
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class CollectionMark:
     def __init__(self) -> None:
         young = Unreachable()
         young.itself = young
-        self._young = weakref.ref(young)
+        self._young = ref(young)
 
     def has_run(self) -> bool:
         """Whether the garbage collector has run. It may be called once."""
