@@ -105,7 +105,7 @@ class TranslationRequest:
     type=click.Choice(["list", "module"]),
     default="list",
     show_default=True,
-    help="For a model: list its layers, or write them as classes of each surface.",
+    help="For a model: list its layers, or write them as classes, or graphs, of each surface.",
 )
 @click.option(
     "--set",
