@@ -181,7 +181,7 @@ def test_adapters_import_the_interface_and_their_own_package_only(path):
     """A backend imports no other backend, except wrappers of engines, runtimes of a shared format and routes."""
     shared = {"keras": {"tensorflow", "torch", "jax"}}
     shared |= {runtime: {"onnx"} for runtime in ("onnxruntime", "opencv", "openvino", "tract")}
-    shared["routes"] = {"openvino", "tensorflow", "torch"}
+    shared["routes"] = {"jax", "openvino", "tensorflow", "torch"}
     parts = path.relative_to(ROOT / "conformance" / "adapters").parts
     own = parts[0] if len(parts) > 1 else ""
     found = {name.split(".")[2] for name in imports(path) if name.startswith("conformance.adapters.")}
