@@ -20,13 +20,16 @@ def main(name: str, *options: str) -> int:
     worker = registry.get_backend(name).worker
     if worker is None:
         raise SystemExit(f"{name} has no worker in another language")
-    program, script = worker.arguments
+    program, script, folder = worker.arguments
     for needed in (program, "npm"):
         if shutil.which(needed) is None:
             print(f"{name}: skipped, because the program {needed} is not installed")
             return 0
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for file in ("package.json", "package-lock.json"):
+        shutil.copy(Path(script).with_name(file), folder)
     install = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
-    subprocess.run(install, cwd=Path(script).parent, check=True)  # noqa: S603 - npm ci of a fixed folder
+    subprocess.run(install, cwd=folder, check=True)  # noqa: S603 - npm ci of a fixed folder
     run = [sys.executable, "-m", "conformance.cli", "run", "--backend", name, *options]
     return subprocess.run(run, check=False).returncode  # noqa: S603 - a command of the suite
 

@@ -1,6 +1,6 @@
 """Adapter for TensorFlow.js under Node.js, with the kernels in JavaScript and in WebAssembly. Channels last.
 
-Programs are JavaScript. The worker is `javascript/worker.mjs`, and `npm ci` in its folder installs the packages.
+Programs are JavaScript. The worker is `javascript/worker.mjs`, and `.ci/npm_backend.py` installs its packages.
 
 Differences from a direct translation:
 
@@ -14,7 +14,8 @@ Differences from a direct translation:
 
 from __future__ import annotations
 
-import shutil
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -34,19 +35,22 @@ from conformance.adapters.tfjs.javascript_text import INDENT, JAVASCRIPT
 from conformance.cases.case import Case
 from conformance.cases.steps import BuildingBlock
 
-FOLDER = Path(__file__).parent / "javascript"
+WORKER_FILE = Path(__file__).parent / "javascript" / "worker.mjs"
+PACKAGES_FOLDER = Path(sys.prefix) / "share" / "nn-conformance" / "tfjs"
+"""Folder of the npm packages, which belong to the Python environment like other packages."""
 NODE = "node"
 
 
 def missing_requirement() -> str | None:
     """Return why this machine cannot run the worker: no npm packages. The command names a missing Node.js itself."""
-    if (FOLDER / "node_modules" / "@tensorflow" / "tfjs").is_dir():
+    if (PACKAGES_FOLDER / "node_modules" / "@tensorflow" / "tfjs").is_dir():
         return None
-    npm = "" if shutil.which("npm") else ", and npm is not installed"
-    return f"TensorFlow.js is not installed: npm ci --prefix {FOLDER}{npm}"
+    packages = json.loads(WORKER_FILE.with_name("package.json").read_text("utf-8"))["dependencies"]
+    texts = " ".join(f"{name}@{version}" for name, version in packages.items())
+    return f"TensorFlow.js is not installed: npm install --prefix {PACKAGES_FOLDER} {texts}"
 
 
-WORKER = WorkerCommand((NODE, str(FOLDER / "worker.mjs")), missing_requirement)
+WORKER = WorkerCommand((NODE, str(WORKER_FILE), str(PACKAGES_FOLDER)), missing_requirement)
 PACKAGES = ("tfjs", "node")
 SETUP = """\
 const tf = require("@tensorflow/tfjs");

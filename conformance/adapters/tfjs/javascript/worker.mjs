@@ -6,6 +6,7 @@
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 import { writeSync } from "node:fs";
+import { join } from "node:path";
 import { compileFunction } from "node:vm";
 
 const PROTOCOL_VERSION = 1;
@@ -13,7 +14,8 @@ const PROGRAM_FILE = "program.js";
 const TYPES = { float32: Float32Array, int32: Int32Array, bool: Uint8Array };
 const PROGRAM_ERRORS = new Set(["ReferenceError", "SyntaxError", "TypeError"]);
 
-const require = createRequire(import.meta.url);
+// The argument is the folder in which the packages are installed.
+const require = createRequire(join(process.argv[2] ?? ".", "worker.mjs"));
 // Standard output is the protocol. A framework that prints writes to standard error.
 for (const name of ["log", "info", "debug"]) console[name] = console.error;
 

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,10 +19,34 @@ BACKEND = registry.get_backend("tfjs")
 CPU, WASM = BACKEND.surfaces
 CASES = {case.id: case for case in load_catalogue().select("standard")}
 X = np.arange(4, dtype=np.float32).reshape(1, 2, 2)
-MISSING = BACKEND.worker.missing()
+RIGHT = "return x;"
+SETUP = """
+names.rejects = () => { throw new RangeError("no"); };
+names.scope = (run) => run();
+names.versions = { tfjs: "4.22.0" };
+"""
+"""A setup without TensorFlow.js."""
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="the program node is not installed")
-needs_packages = pytest.mark.skipif(MISSING is not None, reason=f"{MISSING}")
+
+
+@pytest.fixture
+def new_worker():
+    """Return a function that makes a worker whose setup needs no package."""
+    made = []
+    fake = replace(BACKEND, setup=SETUP, worker=replace(BACKEND.worker, missing_requirement=lambda: None))
+
+    def make():
+        made.append(Worker(fake, limits=Limits(case_seconds=5), retry=False))
+        return made[-1]
+
+    yield make
+    for worker in made:
+        worker.stop()
+
+
+def job(body, x=X):
+    return Job(Program("tfjs.cpu", "native", f"function run(x) {{ {body} }}"), (x,))
 
 
 def text_of(case, surface=CPU):
@@ -93,8 +118,9 @@ def test_constant_array_has_every_bit_and_its_shape():
 
 
 def test_missing_packages_are_named_with_the_command_that_installs_them(monkeypatch, tmp_path):
-    monkeypatch.setattr(tfjs, "FOLDER", tmp_path)
-    assert tfjs.missing_requirement().startswith(f"TensorFlow.js is not installed: npm ci --prefix {tmp_path}")
+    monkeypatch.setattr(tfjs, "PACKAGES_FOLDER", tmp_path)
+    packages = "@tensorflow/tfjs@4.22.0 @tensorflow/tfjs-backend-wasm@4.22.0"
+    assert tfjs.missing_requirement() == f"TensorFlow.js is not installed: npm install --prefix {tmp_path} {packages}"
     (tmp_path / "node_modules" / "@tensorflow" / "tfjs").mkdir(parents=True)
     assert tfjs.missing_requirement() is None
 
@@ -115,35 +141,55 @@ def test_every_program_of_level_smoke_is_javascript(tmp_path):
     assert subprocess.run([NODE, "--check", str(path)], check=False, stderr=subprocess.DEVNULL).returncode
 
 
-@needs_packages
+@needs_node
 @pytest.mark.parametrize(
     ("body", "kind", "message"),
     [
-        ("return channelsFirst(tf.relu(tf.tensor(...channelsLast(x))));", "returned", ""),
-        ("return channelsFirst(tf.misspelled(x));", "crashed", "error in the program: TypeError"),
+        ("return x;", "returned", ""),
+        ("return {}.misspelled(x);", "crashed", "error in the program: TypeError"),
         ("return misspelled;", "crashed", "error in the program: ReferenceError"),
         ("return (;", "crashed", "error in the program: SyntaxError"),
-        ("return tf.maxPool(tf.tensor(...plain(x)), 2);", "rejected", "Error"),
+        ("return rejects(x);", "rejected", "RangeError: no"),
         ("console.log('printed'); return x;", "returned", ""),
         ("process.exit(3);", "crashed", "status 3"),
         ("for (;;);", "timed_out", "no answer"),
         ('throw new WebAssembly.RuntimeError("memory access out of bounds");', "crashed", "RuntimeError: memory"),
-        ("return { ...x, shape: [1, 2, 3] };", "returned", ""),
     ],
 )
-def test_a_program_costs_one_case(body, kind, message):
-    worker = Worker(BACKEND.in_mode('await tf.setBackend("cpu");\n'), limits=Limits(case_seconds=2), retry=False)
-    right = Program("tfjs.cpu", "native", "function run(x) { return x; }")
-    jobs = [
-        Job(program, (X,)) for program in (right, Program("tfjs.cpu", "native", f"function run(x) {{ {body} }}"), right)
-    ]
-    try:
-        before, found, after = worker.outcomes(jobs)
-    finally:
-        worker.stop()
+def test_a_program_costs_one_case(new_worker, body, kind, message):
+    before, found, after = new_worker().outcomes([job(RIGHT), job(body), job(RIGHT)])
     assert (before.kind, found.kind, after.kind) == ("returned", kind, "returned")
     assert np.array_equal(after.arrays[0], X)
     assert message in found.message
+
+
+@needs_node
+def test_a_tensor_with_another_number_of_elements_than_its_shape_is_no_array(new_worker):
+    (found,) = new_worker().outcomes([job("return { ...x, shape: [1, 2, 3] };")])
+    assert (found.kind, found.arrays) == ("returned", ())
+
+
+@needs_node
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
+@pytest.mark.parametrize("shape", [(2, 3, 4), (2, 3, 4, 5), (1, 2, 3, 4, 5)])
+def test_layouts_are_those_of_moved_axes(new_worker, dtype, shape):
+    array = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    to_tensor = "const tensor = ([data, shape, dtype]) => ({ dataSync: () => data, shape, dtype, rank: shape.length });"
+    texts = [f"{to_tensor} return arrayOf(tensor({name}(x)));" for name in ("plain", "channelsLast", "kernelLast")]
+    texts += [f"{to_tensor} return {name}(tensor(plain(x)));" for name in ("channelsFirst", "kernelFirst")]
+    found = [one.arrays[0] for one in new_worker().outcomes([job(text, array) for text in texts])]
+    moved = (
+        array,
+        np.moveaxis(array, 1, -1),
+        np.moveaxis(array, (0, 1), (-1, -2)),
+        np.moveaxis(array, -1, 1),
+        np.moveaxis(array, (-1, -2), (0, 1)),
+    )
+    assert all(np.array_equal(one, other) and one.dtype == array.dtype for one, other in zip(found, moved, strict=True))
+
+
+@needs_node
+def test_version_of_the_setup_is_recorded(new_worker):
+    worker = new_worker()
+    worker.start()
     assert worker.environment["packages"]["tfjs"] == "4.22.0"
-    if "shape: [1, 2, 3]" in body:
-        assert found.arrays == ()
