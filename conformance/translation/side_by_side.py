@@ -18,7 +18,9 @@ from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.translation import verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
-from conformance.translation.lowering import native_limitation, translate
+from conformance.translation.lowering import translate
+from conformance.translation.single_call import find_single_call
+from conformance.translation.step_lowering import native_limitation
 from conformance.translation.verified import RequestedCall, VerifiedSummary
 from reports.results.vocabulary import How
 
@@ -90,7 +92,20 @@ def translate_case(
             _translate_to_surface(worded or case, backend, surface, background, () if worded else sizes)
             for backend, surface, worded in found
         ]
-    return [_translate_to_surface(case, backend, surface, background, sizes) for backend, surface in surfaces]
+    if request is None:
+        return [_translate_to_surface(case, backend, surface, background, sizes) for backend, surface in surfaces]
+    return [_translate_request(case, backend, surface, background, sizes) for backend, surface in surfaces]
+
+
+def _translate_request(
+    case: Case, backend: Backend, surface: Surface, background: TranslationBackground, sizes: ResizedCases
+) -> Translation:
+    """Return the translation of a requested case: the one call that is exact for its input size, if there is one."""
+    single = find_single_call(case, surface)
+    if single is None:
+        return _translate_to_surface(case, backend, surface, background, sizes)
+    found = _translate_to_surface(single.case, backend, surface, background, ())
+    return replace(found, remarks=(f"{single.note} (--shape)", *found.remarks))
 
 
 def case_in_one_call(case: Case, surface: Surface) -> Case | None:

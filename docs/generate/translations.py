@@ -22,7 +22,8 @@ from conformance.catalogue.loading import Catalogue
 from conformance.judging import ledger
 from conformance.judging.conventions import Convention, find_conventions
 from conformance.translation import verified
-from conformance.translation.ad_hoc_case import CaseRequest, option_text
+from conformance.translation.ad_hoc_case import CaseRequest
+from conformance.translation.option_text import option_text
 from conformance.translation.side_by_side import (
     Translation,
     TranslationBackground,
