@@ -45,7 +45,7 @@ def _program_lines(backend: Backend, program: Program) -> str:
     if backend.worker is None:
         return f"{_setup_lines(backend, program)}\n\n{program.text}"
     command = f"COMMAND = {backend.worker.command()}\n"
-    texts = {"SETUP": backend.setup, "PROGRAM": program.text}
+    texts = {"SETUP": backend.setup + program.mode, "PROGRAM": program.text}
     lines = [f"{name} = {_text_literal(text)}\n" for name, text in texts.items()]
     return OTHER_LANGUAGE_IMPORTS + command + "".join(lines) + OTHER_LANGUAGE_FUNCTION
 

@@ -120,7 +120,7 @@ class Backend:
     def required_setup(self, program: Program) -> list[str]:
         """Return the lines of the setup that a program needs, see source_text.required_setup."""
         if self.worker is not None:
-            return self.setup.splitlines()
+            return (self.setup + program.mode).splitlines()
         return required_setup(self.setup + program.mode, program.text)
 
     def required_imports(self, program: Program) -> list[str]:
