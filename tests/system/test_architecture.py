@@ -22,6 +22,7 @@ FRAMEWORKS = (
     "litert",
     "opencv",
     "cv2",
+    "paddle",
 )
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
 LEAST_FILES = 250
