@@ -23,6 +23,7 @@ FRAMEWORKS = (
     "opencv",
     "cv2",
     "paddle",
+    "mlx",
 )
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
 LEAST_FILES = 250
