@@ -22,9 +22,10 @@ from conformance.cli.parameter_types import parse_input_shapes
 from conformance.models.graph_translation import translate_nodes
 from conformance.models.reading import READ_SECONDS, ModelSource, find_reader, read_model
 from conformance.translation.side_by_side import TranslationBackground
-from conformance.translation.source.layer_translation import LayerKind, SourceTranslator, TranslatedLayer
+from conformance.translation.source.layer_translation import SourceTranslator
 from conformance.translation.source.model_source import MAX_SOURCE_BYTES, read_model_source
 from conformance.translation.source.module_text import comment_lines, layers_record, list_lines, module_lines
+from conformance.translation.source.translated_layer import LayerKind, TranslatedLayer
 
 SOURCE_SUFFIX = ".py"
 FURTHER_LAYERS: Mapping[LayerKind, tuple[str, str]] = {

@@ -10,7 +10,7 @@ because exporters write the forward computation only.
 from types import ModuleType
 
 from conformance.adapters.api import AdapterVariant
-from conformance.adapters.routes import tensorflow_lite, torch_onnx
+from conformance.adapters.routes import jax_exports, tensorflow_lite, torch_onnx
 
 
 def _variant(module: ModuleType) -> AdapterVariant:
@@ -25,4 +25,4 @@ def _variant(module: ModuleType) -> AdapterVariant:
     )
 
 
-VARIANTS = {"torch": _variant(torch_onnx), "tensorflow": _variant(tensorflow_lite)}
+VARIANTS = {"torch": _variant(torch_onnx), "tensorflow": _variant(tensorflow_lite), "jax": _variant(jax_exports)}

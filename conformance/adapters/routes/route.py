@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from conformance.adapters.api import ProgramWrapper, RouteStages, Surface
+from conformance.adapters.api import ProgramWrapper, RouteStages, Surface, function_lines
 from conformance.cases.operators import WEIGHT_INPUTS
 
 SourceExport = Callable[[Sequence[str], Sequence[str], Sequence[str]], Sequence[str]]
@@ -17,6 +17,17 @@ ModelRunner = Callable[[Sequence[str]], Sequence[str]]
 def split_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the names of the weights, which are constants of a model, and of the other inputs."""
     return [name for name in names if name in WEIGHT_INPUTS], [name for name in names if name not in WEIGHT_INPUTS]
+
+
+def model_lines(
+    decorator: str, name: str, lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]
+) -> Sequence[str]:
+    """Return the lines as a decorated function of the inputs. It refers to the weights, which become constants."""
+    # A name that the lines assign is local, so the function reads the weights under another name.
+    constants = [f"weights = {', '.join(weights)}"] if weights else []
+    read = [f"{', '.join(weights)} = weights"] if weights else []
+    *definition, _call = function_lines(decorator, name, [*read, *lines], inputs)
+    return [*constants, *definition]
 
 
 def make_route(
@@ -44,7 +55,7 @@ def make_route(
         def wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
             weights, inputs = split_names(names)
             # The program of the stage that only exports returns its input.
-            return [*export(lines, weights, inputs), *(run(inputs) if run else ["x = x.numpy()"])]
+            return [*export(lines, weights, inputs), *(run(inputs) if run else ["x = np.asarray(x)"])]
 
         return wrap
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from conformance.adapters import tensorflow
-from conformance.adapters.api import function_lines
-from conformance.adapters.routes.route import ModelRunner, make_route
+from conformance.adapters.routes.route import ModelRunner, make_route, model_lines
 from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("tensorflow", "ai_edge_litert", "keras", "numpy")
@@ -22,15 +21,10 @@ RESET = tensorflow.RESET
 
 
 def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
-    """Return lines that assign `lite_model`. The function refers to the weights, which become constants."""
-    # A name that the lines assign is local, so the function reads the weights under another name.
-    constants = [f"weights = {', '.join(weights)}"] if weights else []
-    read = [f"{', '.join(weights)} = weights"] if weights else []
+    """Return lines that assign `lite_model`."""
     specs = ", ".join(f"tf.TensorSpec({name}.shape, {name}.dtype)" for name in inputs)
-    *definition, _call = function_lines(f"@tf.function(input_signature=[{specs}])", "model", [*read, *lines], inputs)
     return [
-        *constants,
-        *definition,
+        *model_lines(f"@tf.function(input_signature=[{specs}])", "model", lines, weights, inputs),
         "module = tf.Module()",
         "module.model = model",
         "converter = tf.lite.TFLiteConverter.from_concrete_functions([model.get_concrete_function()], module)",
@@ -38,8 +32,9 @@ def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str])
     ]
 
 
-def _run(resolver: str, inputs: Sequence[str]) -> Sequence[str]:
-    arrays = ", ".join(f"{name}={name}.numpy()" for name in inputs)
+def run_litert(resolver: str, inputs: Sequence[str], array: str = "{}.numpy()") -> Sequence[str]:
+    """Return lines that run `lite_model`. array: converts an input to NumPy."""
+    arrays = ", ".join(f"{name}={array.format(name)}" for name in inputs)
     return (
         f"kernels = OpResolverType.{resolver}",
         "interpreter = Interpreter(None, lite_model, num_threads=1, experimental_op_resolver_type=kernels)",
@@ -47,10 +42,10 @@ def _run(resolver: str, inputs: Sequence[str]) -> Sequence[str]:
     )
 
 
-REFERENCE_KERNELS = partial(_run, "BUILTIN_REF")
+REFERENCE_KERNELS = partial(run_litert, "BUILTIN_REF")
 RUNTIMES: Mapping[str, ModelRunner] = {
-    "litert": partial(_run, "AUTO"),
-    "litert.builtin": partial(_run, "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+    "litert": partial(run_litert, "AUTO"),
+    "litert.builtin": partial(run_litert, "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
     "litert.reference": REFERENCE_KERNELS,
 }
 SURFACES = tuple(

@@ -16,8 +16,8 @@ from typing import Any
 
 from conformance.adapters.api import INDENT, LayerStep, ModuleStyle
 from conformance.translation.source.constants import Symbol
-from conformance.translation.source.layer_translation import LayerKind, TargetLayer, TranslatedLayer
-from conformance.translation.source.model_source import GRAPH, SELF, FoundLayer, Scope
+from conformance.translation.source.found_layer import GRAPH, SELF, FoundLayer, Scope
+from conformance.translation.source.translated_layer import LayerKind, TargetLayer, TranslatedLayer
 
 CLASS_KINDS = frozenset({"class", GRAPH})
 """Kinds of scopes that are written as classes."""
