@@ -23,6 +23,8 @@ FRAMEWORKS = (
     "opencv",
     "cv2",
     "tfjs",
+    "paddle",
+    "mlx",
     "tract",
 )
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
