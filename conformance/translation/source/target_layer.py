@@ -60,7 +60,7 @@ def target_layer(
 
     For a known shape, it is the one call that is exact for this size, if there is one.
     """
-    single = find_requested_call(request, case, surface) if request.shape is not None else None
+    single = find_requested_call(request, case, surface)
     case = single.case if single else case
     program = _program_of(request, case, surface)
     if isinstance(program, Unsupported):
