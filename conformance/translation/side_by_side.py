@@ -19,7 +19,7 @@ from conformance.translation import verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
 from conformance.translation.lowering import translate
-from conformance.translation.single_call import find_single_call
+from conformance.translation.single_call import SingleCall, find_requested_call
 from conformance.translation.step_lowering import native_limitation
 from conformance.translation.verified import RequestedCall, VerifiedSummary
 from reports.results.vocabulary import How
@@ -94,16 +94,19 @@ def translate_case(
         ]
     if request is None:
         return [_translate_to_surface(case, backend, surface, background, sizes) for backend, surface in surfaces]
-    return [_translate_request(case, backend, surface, background, sizes) for backend, surface in surfaces]
+    single_calls = [(*one, find_requested_call(request, case, one[1])) for one in surfaces]
+    return [
+        _translate_single_call(single, backend, surface, background)
+        if single
+        else _translate_to_surface(case, backend, surface, background, sizes)
+        for backend, surface, single in single_calls
+    ]
 
 
-def _translate_request(
-    case: Case, backend: Backend, surface: Surface, background: TranslationBackground, sizes: ResizedCases
+def _translate_single_call(
+    single: SingleCall, backend: Backend, surface: Surface, background: TranslationBackground
 ) -> Translation:
-    """Return the translation of a requested case: the one call that is exact for its input size, if there is one."""
-    single = find_single_call(case, surface)
-    if single is None:
-        return _translate_to_surface(case, backend, surface, background, sizes)
+    """Return the one call that is exact for the size of a case, with the sizes."""
     found = _translate_to_surface(single.case, backend, surface, background, ())
     return replace(found, remarks=(f"{single.note} (--shape)", *found.remarks))
 

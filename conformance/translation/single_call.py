@@ -16,6 +16,7 @@ from conformance.adapters.api import Program, Surface
 from conformance.cases.case import FRAMEWORK_SAME, Case, Value
 from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, PaddingWord, Rounding
 from conformance.cases.steps import Step, case_step
+from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
 from conformance.translation.option_text import size_text
 from conformance.translation.step_lowering import native_limitation
@@ -48,6 +49,16 @@ def find_single_call(case: Case, surface: Surface) -> SingleCall | None:
     if not depends_on_size(case, surface):
         return None
     return SingleCall(single_call_case(case, surface) or case, sizes_text(case, surface))
+
+
+def find_requested_call(request: CaseRequest, case: Case, surface: Surface) -> SingleCall | None:
+    """Return the one call for the size of a requested case.
+
+    None for a request without a size, and for padding by name, which each size computes anew.
+    """
+    if request.shape is None or request.padding_mode or isinstance(request.parameters.get("padding"), str):
+        return None
+    return find_single_call(case, surface)
 
 
 def parameters_in_effect(step: Step) -> Mapping[str, Any]:

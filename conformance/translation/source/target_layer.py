@@ -10,7 +10,7 @@ from conformance.cases.case import Case
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
 from conformance.translation.side_by_side import TranslationBackground, case_in_one_call, entries_for_case
-from conformance.translation.single_call import find_single_call
+from conformance.translation.single_call import find_requested_call
 from conformance.translation.source.translated_layer import TargetLayer
 from conformance.translation.step_lowering import native_limitation
 
@@ -60,7 +60,7 @@ def target_layer(
 
     For a known shape, it is the one call that is exact for this size, if there is one.
     """
-    single = find_single_call(case, surface) if request.shape is not None and not request.padding_mode else None
+    single = find_requested_call(request, case, surface)
     case = single.case if single else case
     program = _program_of(request, case, surface)
     if isinstance(program, Unsupported):

@@ -9,7 +9,13 @@ from conformance.judging.expected import compute_reference
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
 from conformance.translation.side_by_side import TranslationBackground, translate_case
-from conformance.translation.single_call import case_in_effect, find_single_call, single_call_case, sizes_text
+from conformance.translation.single_call import (
+    case_in_effect,
+    find_requested_call,
+    find_single_call,
+    single_call_case,
+    sizes_text,
+)
 
 KERAS = describe.surfaces_by_name()["keras-tensorflow.layers"][1]
 TORCH = describe.surfaces_by_name()["torch.nn"][1]
@@ -109,3 +115,9 @@ def test_a_requested_call_is_translated_to_the_one_exact_call(window, extent, te
 def test_a_call_that_is_exact_for_every_size_has_no_note():
     case = case_of("max_pool", 8, window=(2, 2), stride=(2, 2), padding=((0, 0), (0, 0)))
     assert find_single_call(case, KERAS) is None
+
+
+@pytest.mark.parametrize(("padding", "has_note"), [("same_upper", False), (((0, 1), (0, 1)), True)])
+def test_padding_by_name_is_exact_for_every_size(padding, has_note):
+    request = CaseRequest("max_pool", {"window": (3, 3), "stride": (2, 2), "padding": padding}, shape=(1, 2, 8, 8))
+    assert (find_requested_call(request, request.case(), KERAS) is not None) is has_note
