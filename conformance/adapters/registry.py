@@ -193,6 +193,7 @@ def _backend_from_module(name: str, module: ModuleType, instructions: str = AVX2
             instruction_variables=getattr(module, "INSTRUCTION_VARIABLES", {}),
             devices=getattr(module, "DEVICES", {}),
             thread_settings=getattr(module, "THREAD_SETTINGS", {}),
+            worker=getattr(module, "WORKER", None),
         )
     # The source is empty on processors other than x86; the results then record no limit.
     source = limit_instructions_source(made.instruction_variables) if instructions != NATIVE else ""
@@ -209,6 +210,7 @@ def _backend_from_module(name: str, module: ModuleType, instructions: str = AVX2
         limit,
         devices=made.devices,
         thread_settings=made.thread_settings,
+        worker=made.worker,
     )
 
 
@@ -240,8 +242,11 @@ def external_ledgers() -> tuple[Path, ...]:
 
 
 def is_installed(name: str) -> bool:
-    """Whether this interpreter has the backend's packages; nothing is imported."""
-    return all(importlib.util.find_spec(package) for package in get_backend(name).packages)
+    """Whether this interpreter has the backend's packages, or this machine its worker; nothing is imported."""
+    backend = get_backend(name)
+    if backend.worker is not None:
+        return backend.worker.missing() is None
+    return all(importlib.util.find_spec(package) for package in backend.packages)
 
 
 def default_backends(device: str = CPU) -> list[str]:

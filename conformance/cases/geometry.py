@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
@@ -177,9 +177,18 @@ def has_crowded_windows(case: Case) -> bool:
 
 def bins_differ_by_reciprocal(case: Case) -> bool:
     """Whether a bin of adaptive pooling changes if its edges are computed with the rounded reciprocal of the bins."""
+    return any(_edges_differ_by_reciprocal(size, count) for size, count in _extents_and_bins(case))
+
+
+def has_bin_of_whole_axis(case: Case) -> bool:
+    """Whether a bin of adaptive pooling contains all cells of an axis: one bin, or one cell."""
+    return any(size == 1 or count == 1 for size, count in _extents_and_bins(case))
+
+
+def _extents_and_bins(case: Case) -> Iterable[tuple[int, int]]:
+    """Return the extent and the number of bins of each axis in adaptive pooling."""
     has_bins = case.operator in OPERATORS and OPERATORS[case.operator].geometry is Geometry.BINS
-    bins = parameter_per_axis(case, "output_size") if has_bins else ()
-    return any(_edges_differ_by_reciprocal(size, count) for size, count in zip(case.shape[2:], bins, strict=False))
+    return zip(case.shape[2:], parameter_per_axis(case, "output_size") if has_bins else (), strict=False)
 
 
 def _edges_differ_by_reciprocal(size: int, count: int) -> bool:

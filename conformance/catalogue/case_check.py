@@ -177,6 +177,8 @@ def _rounds_to_print(value: float, printed: Decimal) -> bool:
 def _program_problems(case: Case) -> Iterator[str]:
     for name in registry.backend_names():
         for surface in registry.get_backend(name).surfaces:
+            if surface.language is not None:
+                continue
             program = translate(case, surface)
             error = syntax_error(program.text) if isinstance(program, Program) else None
             if error is not None:

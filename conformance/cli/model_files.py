@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +23,10 @@ from conformance.cli.parameter_types import parse_input_shapes
 from conformance.models.graph_translation import translate_nodes
 from conformance.models.reading import READ_SECONDS, ModelSource, find_reader, read_model
 from conformance.translation.side_by_side import TranslationBackground
-from conformance.translation.source.layer_translation import LayerKind, SourceTranslator, TranslatedLayer
+from conformance.translation.source.layer_translation import SourceTranslator
 from conformance.translation.source.model_source import MAX_SOURCE_BYTES, read_model_source
 from conformance.translation.source.module_text import comment_lines, layers_record, list_lines, module_lines
+from conformance.translation.source.translated_layer import LayerKind, TranslatedLayer
 
 SOURCE_SUFFIX = ".py"
 FURTHER_LAYERS: Mapping[LayerKind, tuple[str, str]] = {
@@ -33,6 +35,8 @@ FURTHER_LAYERS: Mapping[LayerKind, tuple[str, str]] = {
 }
 """The words for one and for several layers that are not translated."""
 MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+SECONDS = 60.0
+"""Time in which an interpreter must name its folders."""
 MAX_LISTED_NAMES = 6
 """Number of names that an error lists."""
 MAX_VALUE_LENGTH = 200
@@ -81,16 +85,32 @@ def graph_text(request: ModelRequest, background: TranslationBackground) -> Iter
     yield from translated_lines(layers, surfaces, styles, request.what, request)
 
 
-def find_source(what: str) -> Path | None:
-    """Return the file of a model, or None if the text is a layer. Nothing is imported."""
+def find_source(what: str, reader: str | None = None) -> Path | None:
+    """Return the file of a model, or None if the text is a layer. Nothing is imported.
+
+    reader: NAME=PYTHON, the interpreter in whose environment a module is searched for, too.
+    """
     if what.endswith(SOURCE_SUFFIX) and "(" not in what:
         return Path(what)
-    return _module_file(what) if MODULE_NAME.fullmatch(what) else None
+    if not MODULE_NAME.fullmatch(what):
+        return None
+    python = (reader or "").partition("=")[2]
+    return _module_file(what, [*sys.path, *(_search_path(python) if python else ())])
 
 
-def _module_file(name: str) -> Path | None:
+def _search_path(python: str) -> Sequence[str]:
+    """Return the folders in which an interpreter searches for modules."""
+    command = [python, "-c", "import json, sys; print(json.dumps(sys.path))"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=True, timeout=SECONDS, text=True)  # noqa: S603
+        return [str(one) for one in json.loads(done.stdout)]
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        raise ConformanceError(f"--reader: {python}: {getattr(error, 'strerror', None) or 'no Python'}") from None
+
+
+def _module_file(name: str, folders: Sequence[str]) -> Path | None:
     """Return the source file of a module; its packages are searched for, not imported."""
-    places: Sequence[str] | None = [str(Path.cwd()), *sys.path]
+    places: Sequence[str] | None = [str(Path.cwd()), *folders]
     spec = None
     for depth, _ in enumerate(parts := name.split("."), 1):
         spec = PathFinder.find_spec(".".join(parts[:depth]), places)

@@ -8,7 +8,7 @@ from conformance import ConformanceError
 from conformance.adapters import registry
 from conformance.adapters.api import without_label
 from conformance.cases.operator_types import GRADIENT_SUFFIX
-from conformance.translation.lowering import lowering_name
+from conformance.translation.step_lowering import lowering_name
 from reports.analysis.deviation import is_program_error
 from reports.results import BackendRun, Report, ResultRecord, Status
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from conformance.cases.arrays import Array
+from conformance.execution.other_languages import json_lines
 from conformance.execution.protocol import Frame, encode_frame, read_frame
 from conformance.execution.worker import TEMPORARY_FOLDER_VARIABLE, remove_temporary_files
 from conformance.system import processes
@@ -52,8 +53,9 @@ class UnexpectedFrame(Exception):
 
 
 class Connection:
-    """A process that runs worker.py. Raises OSError if the interpreter does not exist.
+    """A process that runs worker.py, or a worker in another language. Raises OSError if the interpreter does not exist.
 
+    command: that of a worker in another language, which python runs under the supervisor of worker.py.
     memory: limit in bytes, 0 for no limit. variables: additional environment variables. arrived: event that is set
     when a frame arrives or the process exits.
     memory_bytes: last measured memory; excess_bytes: memory when the limit was exceeded, otherwise 0; read_delay:
@@ -67,7 +69,12 @@ class Connection:
         memory: int,
         variables: Mapping[str, str] | None = None,
         arrived: threading.Event | None = None,
+        command: Sequence[str] = (),
     ) -> None:
+        self._is_python = not command
+        self._encode_frame, self._read_frame = (
+            (json_lines.encode_frame, json_lines.read_frame) if command else (encode_frame, read_frame)
+        )
         self.memory_limit = memory
         self._reply_arrived = arrived or threading.Event()
         self.memory_bytes = self.excess_bytes = 0
@@ -80,7 +87,7 @@ class Connection:
         os.makedirs(tempfile.gettempdir(), exist_ok=True)
         self._temporary_folder = tempfile.mkdtemp(prefix="conformance-worker-")
         self.process = subprocess.Popen(  # noqa: S603 - the interpreter that the user named
-            [python, "-u", str(WORKER_FILE)],
+            [python, "-u", str(WORKER_FILE), *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -118,7 +125,7 @@ class Connection:
     def send(self, header: dict[str, Any], arrays: Sequence[Array] = (), replies: int = 1) -> None:
         """Queue a frame with a new request id. A thread writes it to the process. replies: their number."""
         self._requests.extend([secrets.token_hex(REQUEST_ID_BYTES)] * replies)
-        self._outbox.put(encode_frame({"request": self._requests[-1], **header}, arrays))
+        self._outbox.put(self._encode_frame({"request": self._requests[-1], **header}, arrays))
 
     def receive(self, limit: float) -> Frame | None:
         """Return the reply to the oldest request, None if the process has exited.
@@ -148,7 +155,12 @@ class Connection:
         return self.memory_bytes
 
     def owned_resource(self) -> str:
-        """Return what the worker owns that a program in another process may miss, "" if nothing."""
+        """Return what the worker owns that a program in another process may miss, "" if nothing.
+
+        A worker in another language does not report what it had after its setup, so nothing new is found.
+        """
+        if not self._is_python:
+            return ""
         return owned_resource(self.process.pid, self.resources_at_start, Path(self._temporary_folder))
 
     def stop(self) -> None:
@@ -235,7 +247,7 @@ class Connection:
     def _read_frames(self) -> None:
         pipe, inbox = _require_pipe(self.process.stdout), self._inbox
         frames = io.BufferedReader(BatchedReader(pipe.fileno(), lambda: self.read_delay), CHUNK_BYTES)
-        while (frame := read_frame(frames)) is not None:
+        while (frame := self._read_frame(frames)) is not None:
             # The event is set after the put: a pool that wakes up must find the frame, or it waits for the next event.
             inbox.put(frame)
             self._reply_arrived.set()

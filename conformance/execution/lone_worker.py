@@ -64,11 +64,9 @@ class LoneWorker(Worker):
 
     def _run_in_this_process(self, connection: Connection, job: Job, times: int) -> list[ProgramOutcome]:
         """Return the outcomes, of which there are fewer if the process is lost. It runs no other job."""
-        connection.send({"program": job.program.digest, "text": job.program.text}, job.inputs)
         outcomes: list[ProgramOutcome] = []
-        for number in range(times):
-            if number:
-                connection.send({"program": job.program.digest}, job.inputs)
+        for _ in range(times):
+            connection.send({"program": job.program.digest, "text": job.program.text}, job.inputs)
             reply = self._receive_reply(connection, self.limits.case_seconds)
             outcomes.append(reply.outcome if isinstance(reply, WorkerLost) else reply[0])
             if isinstance(reply, WorkerLost) or reply[1]["exit"]:

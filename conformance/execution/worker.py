@@ -24,7 +24,8 @@ run      {"request", "program", "text"?, "alone"?, "arrays"}
 request is a random id that the reply repeats. Only the process that received a request replies to it: a process that a
 program forks exits when the program returns in it. After each program, the process state is restored. The started
 process is a supervisor and the worker is its child. The supervisor kills all remaining descendants when the worker
-exits, and the worker when the suite exits.
+exits, and the worker when the suite exits. With arguments, the worker is the command that they name: a worker in
+another language, which reads and writes the JSON lines of docs/worker-protocol.md.
 """
 
 from __future__ import annotations
@@ -629,6 +630,17 @@ def remove_folder_of_fork(folder: str) -> None:
         remove_temporary_files(folder)
 
 
+def run_command(command: Sequence[str]) -> None:
+    """Replace this process, below its supervisor, by a worker in another language. It inherits the protocol's pipes."""
+    run_under_supervisor()
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores the signal, and a command would inherit that
+    try:
+        os.execvp(command[0], list(command))  # noqa: S606 - the command that the adapter or the user named
+    except OSError as error:
+        print(f"{command[0]}: {error.strerror}", file=sys.stderr)
+        os._exit(127)
+
+
 def main() -> None:
     """Answer requests until the input is closed."""
     worker_state = load_worker_state()
@@ -670,4 +682,6 @@ def exit_fork(process: int) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        run_command(sys.argv[1:])
     main()

@@ -116,13 +116,27 @@ class Worker:
         """Start a process and send it the setup. Raises WorkerFailed."""
         try:
             connection = Connection(
-                self.python, self._memory_limit, self.backend.device.environment_variables, self.reply_arrived
+                self.python if self.backend.worker is None else sys.executable,
+                self._memory_limit,
+                self.backend.device.environment_variables,
+                self.reply_arrived,
+                self._command(),
             )
         except OSError as error:
             raise WorkerFailed(f"{error.filename or self.python}: {error.strerror}") from None
         header = {name: getattr(self.backend, name) for name in (*SETUP_PARTS, "packages", "trusted")}
         connection.send({**header, "alone": self.needs_forks})
         return connection
+
+    def _command(self) -> list[str]:
+        """Return the command of a worker in another language, [] for Python. Raises WorkerFailed if it cannot start."""
+        worker = self.backend.worker
+        if worker is None:
+            return []
+        command = worker.command(self.python if self.python != sys.executable else None)
+        if missing := worker.missing(command[0]):
+            raise WorkerFailed(missing)
+        return command
 
     def _wait_for_setup(self, connection: Connection, *, wait: bool = True) -> None:
         launched_at, self._launched_at = self._launched_at, None
@@ -288,7 +302,8 @@ class Worker:
                 self._standby = self._start_process()
             self._failure_expected = True
         header: dict[str, Any] = {"program": job.program.digest}
-        if job.program.digest not in self._sent_programs:  # the worker caches compiled programs by digest
+        # The Python worker caches compiled programs by digest. A worker in another language need not store programs.
+        if self.backend.worker or job.program.digest not in self._sent_programs:
             self._sent_programs.add(job.program.digest)
             header["text"] = job.program.text
         connection.send(header, job.inputs)

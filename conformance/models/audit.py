@@ -16,11 +16,10 @@ from conformance.models.questions import Question, candidate_in_effect, question
 from conformance.models.search import SmallestSearch
 from conformance.models.smallest import Deadline
 from conformance.models.verdicts import ConventionDifference, LayerQuestions, TargetVerdict
-from conformance.translation.single_call import depends_on_size, single_call_case, sizes_text
+from conformance.translation.single_call import find_single_call
 from reports.results.audits import LayerVerdict
 from reports.results.vocabulary import How, Status
 
-SINGLE_CALL_TEXT = "written as one call with the padding of this input size"
 BATCH_SIZE = 16
 """Number of questions that are evaluated together, between two calls of the progress callback."""
 
@@ -84,12 +83,13 @@ def _with_single_call(layer: LayerQuestions, surface: Surface) -> LayerQuestions
     if not layer.questions:
         return layer
     case = layer.questions[0].candidate.case
-    if not depends_on_size(case, surface):
+    found = find_single_call(case, surface)
+    if found is None:
         return layer
-    questions, sizes = layer.questions, sizes_text(case, surface)
-    if single_call_case(case, surface) is not None:
+    questions = layer.questions
+    if found.case is not case:
         questions = tuple(replace(one, candidate=candidate_in_effect(one.candidate)) for one in questions)
-    return replace(layer, questions=questions, single_call=f"{SINGLE_CALL_TEXT}: {sizes}")
+    return replace(layer, questions=questions, single_call=found.note)
 
 
 def _candidate_key(candidate: Candidate) -> str:

@@ -17,7 +17,7 @@ from conformance.cases.geometry import MIN_CROWDED_CELLS
 from conformance.cases.operators import OPERATORS, Arithmetic, Geometry
 from conformance.cases.steps import Step
 from conformance.models.layer import ModelLayer
-from conformance.translation.ad_hoc_case import size_text
+from conformance.translation.option_text import size_text
 
 MAX_EXTENT = 4096
 """Largest extent of an axis that is not shortened."""

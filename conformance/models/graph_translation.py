@@ -11,14 +11,9 @@ from conformance import ConformanceError
 from conformance.cases.operators import OPERATORS
 from conformance.models.layer import Model, ModelLayer, ModelNode
 from conformance.models.rewrites import request_of_layer
-from conformance.translation.source.layer_translation import (
-    MANY_CHANNELS,
-    SMALL_NUMBERS,
-    LayerKind,
-    SourceTranslator,
-    TranslatedLayer,
-)
-from conformance.translation.source.model_source import GRAPH, FoundLayer, Scope
+from conformance.translation.source.found_layer import GRAPH, FoundLayer, Scope
+from conformance.translation.source.layer_translation import MANY_CHANNELS, SMALL_NUMBERS, SourceTranslator
+from conformance.translation.source.translated_layer import LayerKind, TranslatedLayer
 
 INDICES = " (indices)"
 """End of the name of the layer that a reader adds for the second result of a node."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.operators import OPERATORS, PARAMETERS, Operator
-from conformance.translation.ad_hoc_case import size_text
 from conformance.translation.call_text import call_text
+from conformance.translation.option_text import size_text
 
 MAX_AXES = 6
 """Maximum number of spatial axes of a layer."""

@@ -14,18 +14,20 @@ from conformance import ConformanceError
 from conformance.adapters.api import Backend, Surface, Unsupported
 from conformance.cases.case import Case
 from conformance.cases.steps import Step, case_step
+from conformance.exploration.finding_conditions import CORRECT_STATUSES
 from conformance.judging.ledger import load_ledger
 from conformance.models.layer import ModelLayer
 from conformance.models.verdicts import Audit, AuditedLayer, LayerQuestions, TargetVerdict
 from conformance.translation import text, verified
-from conformance.translation.ad_hoc_case import CaseRequest, size_text
+from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
-from conformance.translation.lowering import lower_step, native_limitation
+from conformance.translation.option_text import size_text
 from conformance.translation.rewrites import REWRITES
 from conformance.translation.side_by_side import TranslationBackground, program_with_setup, translate_case
 from conformance.translation.single_call import depends_on_size, program_for_every_size, single_call_case
+from conformance.translation.step_lowering import lower_step, native_limitation
 from reports.results.audits import LayerVerdict
-from reports.results.vocabulary import How, Status
+from reports.results.vocabulary import How
 
 NO_CHANGE_KNOWN = "no change of the model is known with which its layers compute this; --full-programs prints a graph"
 PAD = "pad"
@@ -112,7 +114,7 @@ def _program_lines(case: Case, backend: Backend, surface: Surface, verdict: Targ
 
 def verified_text(verdict: TargetVerdict) -> str:
     """Return for which numbers the target computed the layer in this audit, and for which it agreed."""
-    agreeing = [name for name, one in verdict.results.items() if one.status == Status.PASS]
+    agreeing = [name for name, one in verdict.results.items() if one.status in CORRECT_STATUSES]
     others = [name for name in verdict.results if name not in agreeing]
     if not verdict.results:
         return "not verified"

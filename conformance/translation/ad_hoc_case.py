@@ -6,8 +6,6 @@ catalogue, so its errors are the same as those of catalogue files.
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +21,6 @@ from conformance.cases.invalid.parameters import PARAMETER_VIOLATIONS
 from conformance.cases.operators import (
     GRADIENT_SUFFIX,
     OPERATORS,
-    PARAMETERS,
     WEIGHT_INPUTS,
     Arithmetic,
     Geometry,
@@ -34,9 +31,8 @@ from conformance.cases.parameters import CaseError
 from conformance.cases.parsing import parse_case
 from conformance.cases.schema import catalogue_folder, document_errors
 from conformance.cases.yaml_reader import YamlDocument
+from conformance.translation.option_text import PER_AXIS_OPTIONS, REQUEST_CASE_ID, as_option_error, size_text
 
-REQUEST_CASE_ID = "asked"
-"""Last part of the id of a requested case. It is in the JSON of `conformance translate`."""
 DEFAULT_SPATIAL_RANK = 2
 """Number of spatial axes if neither a shape nor a parameter gives it."""
 DEFAULT_EXTENT = 8
@@ -53,7 +49,6 @@ REJECTED_VIOLATIONS = (
     *(name for name in PARAMETER_VIOLATIONS if name not in ALLOWED_VIOLATIONS),
 )
 """Violations that raise an error before a requested case is translated."""
-PER_AXIS_OPTIONS = tuple(one.name for one in PARAMETERS.values() if one.is_per_axis)
 
 
 @dataclass(frozen=True)
@@ -112,7 +107,7 @@ class CaseRequest:
         try:
             case = parse_case({"operator": operator, "source": ""}, raw, "", only_translated=True)
         except CaseError as error:
-            raise ConformanceError(_as_option_error(str(error), self.operator)) from None
+            raise ConformanceError(as_option_error(str(error), self.operator)) from None
         violation = next((name for name in REJECTED_VIOLATIONS if has_violation(name, case)), None)
         if violation:
             shapes = [f"{name} {list(spec.shape)}" for name, spec in case.inputs.items()]
@@ -131,7 +126,7 @@ class CaseRequest:
             )
         document = YamlDocument(Path("-"), {"operator": operator, "source": "-", "cases": [raw]})
         for error in document_errors(document, catalogue_folder() / "schema.json"):
-            raise ConformanceError(_as_option_error(error.message, self.operator))
+            raise ConformanceError(as_option_error(error.message, self.operator))
 
     def _raw_case(self) -> dict[str, Any]:
         parameters = {key: _yaml_value(value) for key, value in self.parameters.items()}
@@ -281,45 +276,3 @@ def _yaml_value(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_yaml_value(item) for item in value]
     return value
-
-
-def _as_option_error(text: str, operator: str) -> str:
-    """Return the message of a case error for the command line, with options in place of YAML keys."""
-    # The user gave options, and knows neither the case nor its keys.
-    text = re.sub(rf"^case {REQUEST_CASE_ID}: ", "", text)
-    match = re.match(r"key '([^']*)': (.*)", text)
-    if not match:
-        text = re.sub(r"needs the key '(\w+)'", lambda key: f"needs --{_option_name(key[1])}", text)
-        text = re.sub(rf"^({'|'.join(PER_AXIS_OPTIONS)})\b", lambda key: f"--{_option_name(key[1])}", text)
-        return text if text.startswith(operator) else f"{operator}: {text}"
-    keys, message = match.groups()
-    key = keys.split(".")[0]
-    option = {"x": "shape", "kernel": "kernel-shape", "output": "gradient"}.get(key, _option_name(key))
-    option = "dtype" if keys.endswith(".dtype") else option
-    return f"{operator}: --{option}: {message}"
-
-
-def _option_name(key: str) -> str:
-    return key.replace("_", "-")
-
-
-def size_text(values: Any) -> str:
-    """Return sizes for people: "3 x 3"."""
-    if isinstance(values, (list, tuple)):
-        if any(isinstance(value, (list, tuple)) for value in values):
-            pairs = [tuple(value) for value in values]
-            symmetric = all(before == after for before, after in pairs)
-            return size_text([pair[0] for pair in pairs] if symmetric else [f"({a}, {b})" for a, b in pairs])
-        return " x ".join(map(str, values))
-    if isinstance(values, float) and values.is_integer() and not math.isinf(values):
-        return str(int(values))
-    return str(values).lower() if isinstance(values, bool) else str(values)
-
-
-def option_text(value: Any) -> str:
-    """Return a value as a command line argument: "3,3" or "1:0,1:0"."""
-    if isinstance(value, (list, tuple)):
-        return ",".join(":".join(map(str, item)) if isinstance(item, (list, tuple)) else str(item) for item in value)
-    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
-        return str(int(value))
-    return str(value)

@@ -27,6 +27,8 @@ EXPANDED_INPUTS = frozenset({"x"})
 def unsupported_use(case: Case, surface: Surface) -> Unsupported | None:
     """Return why the surface cannot take the arrays of a case as the case passes them, None if it can."""
     use = case.parameters.get(ARRAYS_KEY)
+    if use and surface.language is not None:
+        return Unsupported(f"programs of {surface.name} get no NumPy arrays")
     if use == ArrayUse.NUMPY and surface.numpy_inputs is None:
         return Unsupported(f"{surface.name} has no calls that take NumPy arrays in place of its own arrays")
     return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.cases.operators import OPERATORS
 from conformance.cases.selector_values import compact_value
-from conformance.translation.ad_hoc_case import size_text
+from conformance.translation.option_text import size_text
 
 ALWAYS_NAMED = ("window", "stride", "padding")
 """Parameters that the words contain even if they have their default."""

@@ -25,7 +25,8 @@ from conformance.adapters.api import (
     parse_layer_call,
 )
 from conformance.cases.operators import OPERATORS, Geometry, PaddingWord, PadMode
-from conformance.translation.ad_hoc_case import CaseRequest, size_text
+from conformance.translation.ad_hoc_case import CaseRequest
+from conformance.translation.option_text import size_text
 
 MAX_QUOTED_ARGUMENT_LENGTH = 60
 """Number of characters of a text that error messages quote."""

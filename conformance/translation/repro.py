@@ -28,7 +28,7 @@ def repro_script(case: Case, expected: Expected, backend: Backend, program: Prog
     inputs = "\n".join(f"{name} = {_array_literal(array)}" for name, array in expected.inputs.items())
     call = f"run({', '.join(expected.inputs)})"
     comparison = _judgement_lines(_expected_with_surface_bound(case, expected, backend, program), call)
-    return f"{doc}\n\nimport sys\n\n{_setup_lines(backend, program)}\n\n{program.text}\n\n{inputs}\n\n{comparison}"
+    return f"{doc}\n\nimport sys\n\n{_program_lines(backend, program)}\n\n{inputs}\n\n{comparison}"
 
 
 def _expected_with_surface_bound(case: Case, expected: Expected, backend: Backend, program: Program) -> Expected:
@@ -38,6 +38,22 @@ def _expected_with_surface_bound(case: Case, expected: Expected, backend: Backen
         return expected
     target = target_for(expected.target, case, surface, program.how, expected.inputs)
     return replace(expected, target=target) if target else expected
+
+
+def _program_lines(backend: Backend, program: Program) -> str:
+    """Return the program after the setup lines that it needs, or a function that sends it to a worker."""
+    if backend.worker is None:
+        return f"{_setup_lines(backend, program)}\n\n{program.text}"
+    command = f"COMMAND = {backend.worker.command()}\n"
+    texts = {"SETUP": backend.setup + program.mode, "PROGRAM": program.text}
+    lines = [f"{name} = {_text_literal(text)}\n" for name, text in texts.items()]
+    return OTHER_LANGUAGE_IMPORTS + command + "".join(lines) + OTHER_LANGUAGE_FUNCTION
+
+
+def _text_literal(text: str) -> str:
+    """Return a text as source text, with as many lines."""
+    is_readable = "\n" in text and not ('"""' in text or "\\" in text)
+    return f'"""\\\n{text}"""' if is_readable else repr(text)
 
 
 def _setup_lines(backend: Backend, program: Program) -> str:
@@ -109,6 +125,30 @@ def _answer_text(value: Array) -> str:
     return f"of_words({_array_literal(value)})" if value.dtype.name == BFLOAT16 else _array_literal(value)
 
 
+OTHER_LANGUAGE_IMPORTS = """\
+import base64
+import json
+import subprocess
+
+import numpy as np
+
+"""
+OTHER_LANGUAGE_FUNCTION = '''
+
+def run(*arrays):
+    """Send the program to the worker, which is no Python process, and return its result."""
+    inputs = [
+        {"dtype": str(array.dtype), "shape": array.shape, "data": base64.b64encode(array.tobytes()).decode()}
+        for array in arrays
+    ]
+    requests = {"hello": 1, "setup": SETUP}, {"program": PROGRAM, "arrays": inputs}
+    lines = "".join(json.dumps({"request": str(n), **request}) + "\\n" for n, request in enumerate(requests))
+    reply = json.loads(subprocess.run(COMMAND, input=lines, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
+    if "error" in reply:
+        raise RuntimeError("{type}: {message}".format(**reply["error"]))
+    (item,) = reply["arrays"]
+    return np.frombuffer(base64.b64decode(item["data"]), item["dtype"]).reshape(item["shape"])
+'''
 COMPARISON_TEMPLATE = """\
 expected = {expected}
 {unrounded}bound = {bound}  # error bound; 0 where nothing is rounded

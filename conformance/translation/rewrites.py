@@ -97,7 +97,8 @@ def dilated_then_subsampled(step: Step) -> tuple[Step, ...]:
     if not step.dilated or step.stride == ones or step.parameters.get("rounding", Rounding.FLOOR) != Rounding.FLOOR:
         return ()
     dense = step.with_parameters(stride=ones)
-    return dense, Step(BuildingBlock.SUBSAMPLE, dense.output, step.dtype, {"stride": step.stride})
+    parameters = {"stride": step.stride}
+    return dense, Step(BuildingBlock.SUBSAMPLE, dense.output, step.dtype, parameters, gradient=step.gradient)
 
 
 def crop_then_pad(step: Step) -> tuple[Step, ...]:

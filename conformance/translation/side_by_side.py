@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from conformance import ConformanceError
-from conformance.adapters.api import Backend, Program, Surface, Unsupported, source_text
+from conformance.adapters.api import Backend, Program, Surface, Unsupported
 from conformance.cases import selectors
 from conformance.cases.arrays import BFLOAT16, SHORT_FLOATS
 from conformance.cases.case import WORDS_KEY, Case, Value
@@ -18,7 +18,9 @@ from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.translation import verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
-from conformance.translation.lowering import native_limitation, translate
+from conformance.translation.lowering import translate
+from conformance.translation.single_call import find_single_call
+from conformance.translation.step_lowering import native_limitation
 from conformance.translation.verified import RequestedCall, VerifiedSummary
 from reports.results.vocabulary import How
 
@@ -90,7 +92,20 @@ def translate_case(
             _translate_to_surface(worded or case, backend, surface, background, () if worded else sizes)
             for backend, surface, worded in found
         ]
-    return [_translate_to_surface(case, backend, surface, background, sizes) for backend, surface in surfaces]
+    if request is None:
+        return [_translate_to_surface(case, backend, surface, background, sizes) for backend, surface in surfaces]
+    return [_translate_request(case, backend, surface, background, sizes) for backend, surface in surfaces]
+
+
+def _translate_request(
+    case: Case, backend: Backend, surface: Surface, background: TranslationBackground, sizes: ResizedCases
+) -> Translation:
+    """Return the translation of a requested case: the one call that is exact for its input size, if there is one."""
+    single = find_single_call(case, surface)
+    if single is None:
+        return _translate_to_surface(case, backend, surface, background, sizes)
+    found = _translate_to_surface(single.case, backend, surface, background, ())
+    return replace(found, remarks=(f"{single.note} (--shape)", *found.remarks))
 
 
 def case_in_one_call(case: Case, surface: Surface) -> Case | None:
@@ -260,5 +275,5 @@ def _kernel_shape(case: Case) -> tuple[int, ...]:
 
 def program_with_setup(backend: Backend, program: Program) -> str:
     """Return a program with the lines of the setup that it needs: imports and modes."""
-    lines = source_text.required_setup(backend.setup + program.mode, program.text)
+    lines = backend.required_setup(program)
     return "\n".join([*lines, "", ""] if lines else []) + program.text

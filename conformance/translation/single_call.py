@@ -9,20 +9,45 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conformance.adapters.api import Program, Surface
 from conformance.cases.case import FRAMEWORK_SAME, Case, Value
 from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, PaddingWord, Rounding
 from conformance.cases.steps import Step, case_step
-from conformance.translation.ad_hoc_case import size_text
-from conformance.translation.lowering import native_limitation, translate
+from conformance.translation.lowering import translate
+from conformance.translation.option_text import size_text
+from conformance.translation.step_lowering import native_limitation
 from reference import Windows
 from reports.results.vocabulary import How
 
 MAX_SIZES = 4
 """Number of other sizes that are tried in each direction."""
+SINGLE_CALL_TEXT = "written as one call with the padding of this input size"
+
+
+@dataclass(frozen=True)
+class SingleCall:
+    """One call of a surface that is exact for the input size of a case and not for every size.
+
+    case: the case whose native call it is. sizes: for which sizes around that of the case the call is exact.
+    """
+
+    case: Case
+    sizes: str
+
+    @property
+    def note(self) -> str:
+        """A remark for the user of the call."""
+        return f"{SINGLE_CALL_TEXT}: {self.sizes}"
+
+
+def find_single_call(case: Case, surface: Surface) -> SingleCall | None:
+    """Return the one call of a surface that is exact for the size of a case; None if it is exact for every size."""
+    if not depends_on_size(case, surface):
+        return None
+    return SingleCall(single_call_case(case, surface) or case, sizes_text(case, surface))
 
 
 def parameters_in_effect(step: Step) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.adapters import registry
-from conformance.adapters.api import Program, source_text
+from conformance.adapters.api import Program
 from conformance.cases.operators import FORWARD_OPERATORS, OPERATORS
 from conformance.cases.selector_values import special_values_of
 from conformance.catalogue import loading
@@ -22,7 +22,8 @@ from conformance.catalogue.loading import Catalogue
 from conformance.judging import ledger
 from conformance.judging.conventions import Convention, find_conventions
 from conformance.translation import verified
-from conformance.translation.ad_hoc_case import CaseRequest, option_text
+from conformance.translation.ad_hoc_case import CaseRequest
+from conformance.translation.option_text import option_text
 from conformance.translation.side_by_side import (
     Translation,
     TranslationBackground,
@@ -79,8 +80,7 @@ class ProgramGroup:
     def _setup_differences(self) -> Iterator[str]:
         """Yield for each surface but the first the setup lines that the first one lacks."""
         first, *others = [
-            source_text.required_setup(one.backend.setup + program.mode, program.text)
-            for one, program in zip(self.translations, self.programs, strict=True)
+            one.backend.required_setup(program) for one, program in zip(self.translations, self.programs, strict=True)
         ]
         for one, lines in zip(self.translations[1:], others, strict=True):
             additional = [f"`{line}`" for line in lines if line and line not in first]
@@ -128,7 +128,7 @@ def _translate_call(
         if one.program is None:
             unsupported.setdefault(one.reason, []).append(one.surface.name)
         else:
-            imports = source_text.required_imports(one.backend.setup, one.program.text)
+            imports = one.backend.required_imports(one.program)
             groups.setdefault((one.program.text, *imports), []).append(one)
     ordered = sorted(map(ProgramGroup, groups.values()), key=lambda group: not group.is_native)
     reasons = "; ".join(f"{', '.join(names)} ({escape_prose(reason)})" for reason, names in unsupported.items())

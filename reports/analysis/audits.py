@@ -16,6 +16,7 @@ from reports.results.audits import (
     TargetVerdictRecord,
 )
 from reports.results.json_structs import measure
+from reports.results.vocabulary import How
 
 MAX_NAMES = 4
 """Number of names of layers that a remark lists."""
@@ -116,7 +117,9 @@ def _statements(verdict: TargetVerdictRecord) -> Iterator[tuple[LayerVerdict, st
     if verdict.verdict is LayerVerdict.REWRITE:
         yield verdict.verdict, f"written {verdict.how}: {shortened(verdict.reason) or 'one call does not do it'}", None
     elif verdict.reason:
-        yield LayerVerdict.SAME if not verdict.differences else verdict.verdict, shortened(verdict.reason), None
+        # How the one call is written is no difference, also where the target has another answer for some numbers.
+        is_call = verdict.how == How.NATIVE or not verdict.differences
+        yield LayerVerdict.SAME if is_call else verdict.verdict, shortened(verdict.reason), None
 
 
 def shortened(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,8 @@ from reports.results.records import (
     without_label,
 )
 
+MAX_RECORD_BYTES = 1 << 28
+"""Maximum length of a line. Values of large arrays are not recorded, so that lines are much shorter."""
 _ANY_JSON: Decoder[object] = Decoder()
 
 
@@ -203,9 +206,14 @@ def read_records(
 
 
 def complete_lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield each line with its offset in bytes. Omit a last line that an interrupted run did not finish."""
+    """Yield each line with its offset in bytes. Omit a last line that an interrupted run did not finish.
+
+    Raises OSError for a line of more than MAX_RECORD_BYTES.
+    """
     offset = 0
-    for line in stream:
+    while line := stream.readline(MAX_RECORD_BYTES + 1):
+        if len(line) > MAX_RECORD_BYTES:
+            raise OSError(errno.EFBIG, f"a line is longer than {MAX_RECORD_BYTES:,} bytes")
         if not line.endswith(b"\n"):
             try:
                 decode(line, _ANY_JSON)

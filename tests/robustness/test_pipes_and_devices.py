@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reports.results.reader import MAX_RECORD_BYTES
 from tests.support.fake_backends import family
 
 ROOT = Path(__file__).parents[2]
@@ -78,6 +79,16 @@ def test_results_file_that_is_read_is_reported(tmp_path, special, arguments):
     status, lines = command(tmp_path, name, "numpy.jsonl", *options)
     assert (status, len(lines)) == (2, 1), lines
     assert "not a regular file" in lines[0]
+
+
+@pytest.mark.parametrize("arguments", [("report",), ("rejudge",), ("merge", "--out", "merged.jsonl"), ("verified",)])
+def test_results_file_with_an_endless_line_is_reported(tmp_path, arguments):
+    with (tmp_path / "numpy.jsonl").open("wb") as file:
+        file.truncate(1 << 40)
+    name, *options = arguments
+    status, lines = command(tmp_path, name, "numpy.jsonl", *options)
+    assert (status, len(lines)) == (2, 1), lines
+    assert lines[0].endswith(f"a line is longer than {MAX_RECORD_BYTES:,} bytes")
 
 
 @SPECIAL_FILES

@@ -13,6 +13,7 @@ SURFACES = [
     (registry.get_backend(name), surface)
     for name in registry.backend_names()
     for surface in registry.get_backend(name).surfaces
+    if surface.language is None  # the others write no Python
 ]
 # The builtins that programs may call. None of them reads or writes files, imports or evaluates text.
 ALLOWED_BUILTINS = {

@@ -22,6 +22,10 @@ FRAMEWORKS = (
     "litert",
     "opencv",
     "cv2",
+    "tfjs",
+    "paddle",
+    "mlx",
+    "tract",
 )
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
 LEAST_FILES = 250
@@ -178,7 +182,8 @@ def test_modules_of_results_that_every_package_uses_import_nothing_of_the_projec
 @pytest.mark.parametrize("path", [path for path in FILES if "adapters" in path.parts], ids=label)
 def test_adapters_import_the_interface_and_their_own_package_only(path):
     """A backend imports no other backend, except wrappers of engines, runtimes of a shared format and routes."""
-    shared = {"keras": {"tensorflow", "torch", "jax"}, "onnxruntime": {"onnx"}, "opencv": {"onnx"}}
+    shared = {"keras": {"tensorflow", "torch", "jax"}}
+    shared |= {runtime: {"onnx"} for runtime in ("onnxruntime", "opencv", "openvino", "tract")}
     shared["routes"] = {"jax", "openvino", "tensorflow", "torch"}
     parts = path.relative_to(ROOT / "conformance" / "adapters").parts
     own = parts[0] if len(parts) > 1 else ""

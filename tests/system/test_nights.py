@@ -22,7 +22,11 @@ print('[{{"number": 7}}]' if "aaaaaaaa in:title" in sys.argv else "[]" if sys.ar
 """
 
 
-@pytest.mark.parametrize("backend", sorted(set(registry.built_in_modules()) - {registry.BUILT_IN_BACKEND}))
+# A backend with a worker in another language has no packages for Python.
+BACKENDS = sorted(name for name in registry.built_in_modules() if registry.get_backend(name).worker is None)
+
+
+@pytest.mark.parametrize("backend", [name for name in BACKENDS if name != registry.BUILT_IN_BACKEND])
 def test_newest_releases_have_no_pinned_version(backend):
     pytest.importorskip("tomllib", reason="the job runs on Python 3.11")
     done = subprocess.run(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from conformance import ConformanceError
 from conformance.adapters.api.devices import CPU, NATIVE, ON_CPU, TF32, Device, InstructionVariables
-from conformance.adapters.api.surface import Surface
+from conformance.adapters.api.source_text import required_imports, required_setup
+from conformance.adapters.api.surface import Program, Surface
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,31 @@ class AdapterVariant:
     instruction_variables: InstructionVariables = field(default_factory=dict)
     devices: DeviceSupportByName = field(default_factory=dict)
     thread_settings: Mapping[str, str] = field(default_factory=dict)
+    worker: WorkerCommand | None = None
+
+
+@dataclass(frozen=True)
+class WorkerCommand:
+    """Command of a worker in another language, which speaks the protocol of docs/worker-protocol.md.
+
+    arguments: the program, by its path or by its name on PATH, and its arguments. `--backend NAME=PROGRAM` replaces the
+        program.
+    missing_requirement: returns why this machine cannot start it, or None.
+    """
+
+    arguments: tuple[str, ...]
+    missing_requirement: Callable[[], str | None] = lambda: None
+
+    def command(self, program: str | None = None) -> list[str]:
+        """Return the command, with another program if one is given."""
+        return [program or self.arguments[0], *self.arguments[1:]]
+
+    def missing(self, program: str = "") -> str | None:
+        """Return why the command cannot start, None if it can. program: in place of that of the adapter."""
+        program = program or self.arguments[0]
+        if shutil.which(program) is None:
+            return f"the program {program} is not installed"
+        return self.missing_requirement()
 
 
 LABEL_SEPARATOR = "@"
@@ -69,6 +96,7 @@ class Backend:
     mode: statements at the end of `setup` and `reset` that set the mode of the process, see Program.
     trusted: whether the adapter is one of the suite. Fewer checks follow its programs, see worker_state.process_state.
     thread_settings: the settings of one thread, and their texts for `{}` threads. thread_count: that of the run.
+    worker: command of its worker, if its programs are in another language than Python.
     """
 
     name: str
@@ -87,6 +115,17 @@ class Backend:
     trusted: bool = False
     thread_settings: Mapping[str, str] = field(default_factory=dict)
     thread_count: int = 1
+    worker: WorkerCommand | None = None
+
+    def required_setup(self, program: Program) -> list[str]:
+        """Return the lines of the setup that a program needs, see source_text.required_setup."""
+        if self.worker is not None:
+            return (self.setup + program.mode).splitlines()
+        return required_setup(self.setup + program.mode, program.text)
+
+    def required_imports(self, program: Program) -> list[str]:
+        """Return the imports of the setup that a program uses."""
+        return self.setup.splitlines() if self.worker is not None else required_imports(self.setup, program.text)
 
     @property
     def has_modes(self) -> bool:

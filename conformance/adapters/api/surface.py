@@ -10,6 +10,7 @@ THREADS    optional: source text that runs first, for example to set one thread;
 THREAD_SETTINGS  optional: the settings of one thread in THREADS and SETUP, and for each its text for `{}` threads
 INSTRUCTION_VARIABLES  optional: environment variables that limit the framework's instructions, see InstructionVariables
 DEVICES    optional: for each device other than the CPU a DeviceSupport
+WORKER     optional: the WorkerCommand of a worker in another language, which gets SETUP and runs the programs
 
 If one framework runs on several engines, each in a separate environment, the module defines VARIANTS instead: an
 AdapterVariant for each engine. The backends are then named `<module>-<variant>`.
@@ -25,6 +26,7 @@ from dataclasses import dataclass, field, replace
 
 from conformance.adapters.api.declarations import Declaration
 from conformance.adapters.api.dynamic import Sizes
+from conformance.cases.arrays import Array
 from conformance.cases.case import Case
 from conformance.cases.operators import GRADIENT_SUFFIX
 from conformance.cases.steps import Step
@@ -94,6 +96,21 @@ class Bfloat16Conversion:
 
 
 @dataclass(frozen=True)
+class Language:
+    """How a surface writes programs in another language than Python.
+
+    name: of the language, in Markdown. The lines of its lowerings assign their result to `x`.
+    program: takes the names of the inputs, and the lines of a program, of which the last starts with `return`. Returns
+        the text that is sent to the worker.
+    array: writes a constant array; None if programs have no constants.
+    """
+
+    name: str
+    program: Callable[[Sequence[str], Sequence[str]], str]
+    array: Callable[[Array], str] | None = None
+
+
+@dataclass(frozen=True)
 class MixedPrecision:
     """How a surface computes a call in mixed precision.
 
@@ -149,6 +166,7 @@ class Surface:
     is_converted: whether its programs are files of models that a converter writes, so that users change the model
         which is converted.
     tf32: whether the run allows TF32 in multiplications of float32.
+    language: the language of its programs, if it is not Python.
     route: for a route through an exporter, the surfaces that end after one of its parts.
     """
 
@@ -184,6 +202,7 @@ class Surface:
     gradient_to_numpy: Mapping[str, str] = field(default_factory=dict)
     is_converted: bool = False
     tf32: bool = False
+    language: Language | None = None
     route: RouteStages | None = None
 
     def supports(self, operator: str, dtype: str) -> bool:

@@ -7,5 +7,5 @@ from pathlib import Path
 from conformance.adapters.api import ModelReader
 
 MODEL_READER = ModelReader(
-    Path(__file__).with_name("read_model.py"), surface="onnx.reference", suffixes=(".onnx",), packages=("onnx",)
+    Path(__file__).parent / "reader" / "__init__.py", surface="onnx.reference", suffixes=(".onnx",), packages=("onnx",)
 )

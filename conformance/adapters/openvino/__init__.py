@@ -29,7 +29,7 @@ from conformance.adapters.api import (
     spatial_axes,
     unsupported_operators,
 )
-from conformance.adapters.openvino import convolution as weights, padding, pooling, windows, words
+from conformance.adapters.openvino import convolution as weights, onnx_graphs, padding, pooling, windows, words
 from conformance.cases.operators import WEIGHT_INPUTS, PadMode
 
 PACKAGES = ("openvino", "numpy")
@@ -228,4 +228,5 @@ SURFACES += (
         max_level=Level.SMOKE,
         slow_tag="dynamic",
     ),
+    onnx_graphs.onnx_surface(DTYPES, UNSUPPORTED_DTYPES),
 )

@@ -143,7 +143,8 @@ def unsupported_adaptive(step: Step) -> Unsupported | None:
     """Return why Keras' adaptive pooling fails on TensorFlow: the dtype, or a window that exceeds the input.
 
     Keras pools with windows of ceil(size / bins) cells and of one cell more, even if no bin has the second size. With
-    one bin, the second window is larger than the input.
+    one bin, the second window is larger than the input. On the last axis this ends the process. On another axis it
+    makes the gradient of a plane uninitialized memory.
     """
     missing = missing_kernel(step)
     if missing:
@@ -157,7 +158,7 @@ def unsupported_adaptive(step: Step) -> Unsupported | None:
 
 
 ADAPTIVE_ABORTS = Unsupported(
-    "with one bin on an axis the layer requests a window larger than the input, and the process aborts",
+    "with one bin on an axis the layer requests a window larger than the input. On the last axis the process ends",
     "https://github.com/tensorflow/tensorflow/issues/125509",
 )
 ADAPTIVE_UNINITIALIZED = Unsupported(

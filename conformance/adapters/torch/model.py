@@ -7,7 +7,7 @@ from pathlib import Path
 from conformance.adapters.api import ModelReader
 
 MODEL_READER = ModelReader(
-    Path(__file__).with_name("read_model.py"),
+    Path(__file__).parent / "reader" / "__init__.py",
     surface="torch.nn.functional",
     suffixes=(".pt2",),
     packages=("torch",),

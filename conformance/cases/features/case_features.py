@@ -101,6 +101,7 @@ FEATURES = (
     Feature("square", geometry.output_is_square, "as many columns as channels in the output"),
     Feature("crowded", geometry.has_crowded_windows, f"{MIN_CROWDED_CELLS:,} or more cells in all windows"),
     Feature("reciprocal", geometry.bins_differ_by_reciprocal, "bins that a rounded reciprocal changes"),
+    Feature("whole", geometry.has_bin_of_whole_axis, "a bin that contains a whole axis"),
     Feature("dilated", lambda case: any(step != 1 for step in parameter_per_axis(case, "dilation")), "dilation"),
     Feature(
         "overlapping",

@@ -105,7 +105,7 @@ class TranslationRequest:
     type=click.Choice(["list", "module"]),
     default="list",
     show_default=True,
-    help="For a model: list its layers, or write them as classes of each surface.",
+    help="For a model: list its layers, or write them as classes, or graphs, of each surface.",
 )
 @click.option(
     "--set",
@@ -125,7 +125,8 @@ class TranslationRequest:
 @click.option(
     "--reader",
     metavar="NAME[=PYTHON]",
-    help="For a model file that is a graph: the framework that reads it, with the interpreter that has it.",
+    help="For a model: the framework that reads a file that is a graph, with the interpreter that has it; or that "
+    "interpreter, in whose environment a module is searched for.",
 )
 @click.option(
     "--format",
@@ -167,7 +168,7 @@ def translate_command(
     Example: conformance translate max_pool --window 3 --stride 2 --padding 1
     """
     given = {key: value for key, value in options.items() if value is not None}
-    source = find_source(what) if dialect is not None else None
+    source = find_source(what, reader) if dialect is not None else None
     is_graph = dialect is not None and is_graph_file(what)
     if dialect is not None and (source is not None or is_graph):
         _check_model_options(source or Path(what), given, output_format, style)
@@ -176,6 +177,11 @@ def translate_command(
         lines = model_text(source, model, background) if source is not None else graph_text(model, background)
         click.echo("\n".join(lines).lstrip("\n"))
         return
+    if dialect is not None and MODULE_PATH.fullmatch(what):
+        raise ConformanceError(
+            f"{what}: neither a call of a layer, which has parentheses, nor a module in this folder or in the "
+            f"environment of {sys.executable}; --reader {dialect}=PYTHON names another one"
+        )
     for option, value in (
         ("--as module", style == "module"),
         ("--set", values),
@@ -184,11 +190,6 @@ def translate_command(
     ):
         if value:
             raise ConformanceError(f"{option}: only for a model, a file that ends with .py or a module, with --from")
-    if dialect is not None and MODULE_PATH.fullmatch(what):
-        raise ConformanceError(
-            f"{what}: neither a call of a layer, which has parentheses, nor a module in this folder or in the "
-            f"environment of {sys.executable}"
-        )
     request = _translation_request(what, dialect, paths, given)
     surfaces = find_surfaces(globs)
     found = translate_case(request.case, surfaces, _load_background(request.case, summary), request.request)

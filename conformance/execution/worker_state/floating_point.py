@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .c_library import C_LIBRARY
 
 if TYPE_CHECKING:  # Python 3.8 cannot evaluate these annotations
-    pass
+    from typing import Any
 
 
 FLOATING_POINT_ENVIRONMENT_BYTES = 256
@@ -37,6 +37,8 @@ class FloatingPointState:
         self._get_rounding = getattr(self._library, "fegetround", int)
         self._has_x86_registers = platform.machine() in {"x86_64", "AMD64"} and hasattr(self._library, "fegetenv")
         self._registers = (ctypes.c_char * X86_ENVIRONMENT_BYTES).from_buffer(self._buffer)
+        self._get_environment: Any = getattr(self._library, "fegetenv", None)
+        self._buffer_reference = ctypes.byref(self._buffer)
         self._initial = self._computed()
         self._initial_control = self._control()
         if hasattr(self._library, "fegetenv"):
@@ -55,11 +57,16 @@ class FloatingPointState:
         self._library.fegetenv(self._buffer)
         return int.from_bytes(self._registers.raw, "little") & CONTROL_MASK
 
+    def has_changed(self) -> bool:
+        """Whether the state has changed. On x86, the registers determine the results."""
+        if self._has_x86_registers:
+            self._get_environment(self._buffer_reference)
+            return int.from_bytes(self._registers.raw, "little") & CONTROL_MASK != self._initial_control
+        return self._computed() != self._initial
+
     def restore(self) -> tuple[list[str], bool]:
         """Return the names of the changed state, and whether it could be restored."""
-        control = self._control()
-        # On x86, the registers determine the results.
-        if control == self._initial_control and (self._has_x86_registers or self._computed() == self._initial):
+        if not self.has_changed():
             return [], True
         computed = self._computed()
         pairs = zip(self.NAMES, computed, self._initial)  # noqa: B905 - Python 3.8 has no `strict`

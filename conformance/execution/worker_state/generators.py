@@ -12,12 +12,15 @@ if TYPE_CHECKING:  # Python 3.8 cannot evaluate these annotations
     from typing import Any
 
 
+OBJECT_HEADER_BYTES = object.__basicsize__
+"""Size of the object header. It contains the reference count, which changes without a change of the state."""
 # Views of the memory of the two shared generators. Their getstate methods take fifty times as long as a comparison.
 GENERATOR_OF_NUMPY = np.random.mtrand._rand._bit_generator
 MERSENNE_OF_NUMPY = (ctypes.c_char * 2500).from_address(GENERATOR_OF_NUMPY.ctypes.state_address)
-MERSENNE_OF_PYTHON = (ctypes.c_char * random._inst.__sizeof__()).from_address(id(random._inst))
-OBJECT_HEADER_BYTES = object.__basicsize__
-"""Size of the object header. It contains the reference count, which changes without a change of the state."""
+MERSENNE_OF_PYTHON = (ctypes.c_char * (random._inst.__sizeof__() - OBJECT_HEADER_BYTES)).from_address(
+    id(random._inst) + OBJECT_HEADER_BYTES
+)
+VALUES_OF_PYTHON = vars(random._inst)
 
 
 def seed_generators(_state: Any = None) -> None:
@@ -46,4 +49,4 @@ NORMAL_OF_NUMPY = cached_normal()
 def generator_memory() -> Any:
     """Return the memory and the identity of the shared generators, to detect changes of their state."""
     of_numpy = np.random.mtrand._rand._bit_generator, MERSENNE_OF_NUMPY.raw, NORMAL_OF_NUMPY.raw
-    return of_numpy, MERSENNE_OF_PYTHON.raw[OBJECT_HEADER_BYTES:], vars(random._inst)["gauss_next"]
+    return of_numpy, MERSENNE_OF_PYTHON.raw, VALUES_OF_PYTHON["gauss_next"]

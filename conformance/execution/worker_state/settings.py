@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import decimal
 import gc
 import sys
 import threading
 import warnings
 from typing import TYPE_CHECKING
+from weakref import ref  # a program may replace the name in its module
 
 import numpy as np
+
+from .generators import OBJECT_HEADER_BYTES
 
 if TYPE_CHECKING:  # Python 3.8 cannot evaluate these annotations
     from collections.abc import Callable
@@ -34,9 +38,33 @@ def set_garbage_collector(state: Any) -> None:
     (gc.enable if enabled else gc.disable)()
 
 
-def collection_count() -> int:
-    """Return how often the garbage collector has run."""
-    return sum(generation["collections"] for generation in gc.get_stats())
+class Unreachable:
+    """An object in a cycle of references to itself."""
+
+    __slots__ = ("__weakref__", "itself")
+    itself: Unreachable
+
+
+class CollectionMark:
+    """Shows whether the garbage collector has run: each collection removes young objects in cycles.
+
+    The statistics of the garbage collector take three times as long to read.
+    """
+
+    __slots__ = ("_young",)
+
+    def __init__(self) -> None:
+        young = Unreachable()
+        young.itself = young
+        self._young = ref(young)
+
+    def has_run(self) -> bool:
+        """Whether the garbage collector has run. It may be called once."""
+        young = self._young()
+        if young is None:
+            return True
+        del young.itself  # it is removed now, and is no garbage of the program
+        return False
 
 
 def numpy_settings() -> Any:
@@ -92,12 +120,33 @@ def set_settings_of_python(settings: Any) -> None:
         logging.root.handlers[:] = handlers
 
 
-def decimal_contexts() -> Any:
-    """Return the settings of the context of `decimal` and of its default. Flags are results of computations."""
-    return [
-        (c.prec, c.rounding, c.Emin, c.Emax, c.capitals, c.clamp, c.traps.copy())
-        for c in (decimal.getcontext(), decimal.DefaultContext)
-    ]
+class DecimalContexts:
+    """The settings of the context of `decimal` and of its default. They are read again if their memory has changed."""
+
+    def __init__(self) -> None:
+        self._contexts: tuple[Any, ...] = ()
+        self._memory: list[Any] = []
+        self._seen: list[bytes] = []
+        self._settings: list[tuple[Any, ...]] = []
+
+    def read(self) -> Any:
+        """Return the settings. Flags are results of computations."""
+        contexts = decimal.getcontext(), decimal.DefaultContext
+        if contexts != self._contexts:
+            self._contexts, self._memory = contexts, [memory_of(context) for context in contexts]
+        seen = [memory.raw for memory in self._memory]
+        if seen != self._seen or not HAS_C_DECIMAL:
+            self._seen = seen
+            self._settings = [
+                (c.prec, c.rounding, c.Emin, c.Emax, c.capitals, c.clamp, c.traps.copy()) for c in contexts
+            ]
+        return self._settings
+
+
+def memory_of(thing: Any) -> Any:
+    """Return the memory of an object without its header."""
+    size = type(thing).__basicsize__ - OBJECT_HEADER_BYTES
+    return (ctypes.c_char * size).from_address(id(thing) + OBJECT_HEADER_BYTES)
 
 
 def set_decimal_contexts(contexts: Any) -> None:
@@ -117,10 +166,14 @@ def set_tracers(tracers: Any) -> None:
 
 NUMPY_CONTEXT = getattr(sys.modules.get("numpy._core.umath"), "_extobj_contextvar", None)
 """Since NumPy 2, the context variable with these settings, which is read fifty times as fast. Each change sets it."""
+NUMPY_FORMAT = getattr(sys.modules.get("numpy._core.printoptions"), "format_options", None)
+"""Since NumPy 2.1, the context variable with the print options."""
 THREADING = vars(threading)
 GET_MAX_DIGITS: Callable[[], int] = getattr(sys, "get_int_max_str_digits", int)
 SET_MAX_DIGITS: Callable[[int], Any] = getattr(sys, "set_int_max_str_digits", int)
 LAZY_MODULES, WARNING_LEVEL = ("asyncio.events", "_socket", "logging"), 30
 """Modules with settings, and the default level of `logging`."""
+HAS_C_DECIMAL = "_decimal" in sys.modules
+DECIMAL_CONTEXTS = DecimalContexts()
 DECIMAL_SETTINGS = ("prec", "rounding", "Emin", "Emax", "capitals", "clamp", "traps")
 SET_NUMERIC_OPS: Any = getattr(np, "set_numeric_ops", None)

@@ -12,7 +12,7 @@ import numpy as np
 from conformance.cases.arrays import Array
 from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry, PaddingWord
 from conformance.models.comparison.layers import ModelLayer
-from conformance.translation.ad_hoc_case import size_text
+from conformance.translation.option_text import size_text
 from reference import Windows
 
 MAX_SMALL_EXTENT = 9

@@ -7,8 +7,6 @@ parameter if it has one, or a value from the user.
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,25 +15,23 @@ from conformance import ConformanceError
 from conformance.adapters.api import (
     Backend,
     Dialect,
-    LayerStep,
     ModuleStyle,
     OtherLayer,
-    Program,
     Surface,
-    Unsupported,
     default_differences,
     find_other_layer,
-    layer_steps,
 )
 from conformance.cases.case import Case
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
-from conformance.translation.layer import ParsedLayer, parse_framework_layer
-from conformance.translation.lowering import native_limitation, translate
-from conformance.translation.side_by_side import TranslationBackground, case_in_one_call, entries_for_case
+from conformance.translation.layer import ParsedLayer
+from conformance.translation.side_by_side import TranslationBackground
 from conformance.translation.source.constants import Symbol
-from conformance.translation.source.model_source import UNNAMED, FoundLayer
-from reports.results.vocabulary import Word
+from conformance.translation.source.found_layer import UNNAMED, FoundLayer
+from conformance.translation.source.layer_arguments import LayerParser
+from conformance.translation.source.symbol_text import argument_text, names_in, text_of, with_symbols
+from conformance.translation.source.target_layer import PLAIN_STYLE, target_layer
+from conformance.translation.source.translated_layer import LayerKind, TargetLayer, TranslatedLayer
 
 FIRST_NUMBERS, SECOND_NUMBERS = (37, 41, 43, 47, 53, 59, 61), (67, 71, 73, 79, 83, 89, 97)
 """Numbers for symbols. Primes, which are no products of literal sizes, and larger than usual windows."""
@@ -45,52 +41,8 @@ SMALL_NUMBERS: tuple[int, ...] = (5, 7, 11, 13, 17, 19, 23, 29)
 MANY_CHANNELS = 16
 """The smallest number of channels that is replaced."""
 TOO_LARGE = "more than the limit of"
-ARRAY_NAME = "x"
-PLACEHOLDERS = frozenset({"kernel", "bias"})
-"""Variables of a program that pads first, with zeros in place of the weights of the layer."""
 NEEDS_SHAPE = "the size of the input"
 """Phrase of errors about layers whose parameters depend on the shape."""
-
-
-@dataclass(frozen=True)
-class TargetLayer:
-    """A layer on one surface. steps: None if the surface has no translation, for the reason.
-
-    caveats: remarks for the user. needs_shape: whether the text is for the shape of the case only.
-    """
-
-    surface: str
-    steps: tuple[LayerStep, ...] | None
-    reason: str = ""
-    caveats: tuple[str, ...] = ()
-    needs_shape: bool = False
-
-
-class LayerKind(Word):
-    """What became of a layer."""
-
-    TRANSLATED = "translated"
-    UNTRANSLATED = "not translated"
-    OTHER = "not a window operator"
-    LOCAL = "a class of this source"
-
-
-@dataclass(frozen=True)
-class TranslatedLayer:
-    """A layer of the source and its translations.
-
-    problem: why it is not translated, "" if it is. meaning: operator and parameters.
-    values: symbols for which a number was used. notes: remarks about the layer.
-    needs_shape: whether the layer needs the shape of its input. kind: what became of the layer.
-    """
-
-    layer: FoundLayer
-    problem: str = ""
-    meaning: str = ""
-    notes: tuple[str, ...] = ()
-    targets: tuple[TargetLayer, ...] = ()
-    needs_shape: bool = False
-    kind: LayerKind = LayerKind.TRANSLATED
 
 
 @dataclass(frozen=True)
@@ -111,6 +63,11 @@ class SourceTranslator:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     separate: frozenset[str] = frozenset()
 
+    @property
+    def parser(self) -> LayerParser:
+        """The parser of its layers."""
+        return LayerParser(self.dialects, self.shapes)
+
     def translate(self, layer: FoundLayer) -> TranslatedLayer:
         """Return the layer with its translations, or with the reason why there are none."""
         found = self._translate(layer)
@@ -122,7 +79,7 @@ class SourceTranslator:
         if not any(layer.class_name in dialect.layers_by_name for dialect in self.dialects):
             return TranslatedLayer(layer, self._other_text(layer), kind=LayerKind.OTHER)
         if UNNAMED in layer.keywords:
-            names = _text_of(layer.keywords[UNNAMED])
+            names = text_of(layer.keywords[UNNAMED])
             problem = f"its arguments {UNNAMED}{names} are those of a caller"
             return TranslatedLayer(layer, problem, kind=LayerKind.UNTRANSLATED)
         layer, notes = self._without_separate(layer)
@@ -141,7 +98,7 @@ class SourceTranslator:
     ) -> TranslatedLayer:
         """Return a layer whose case is known. Raises ConformanceError for a request without a case."""
         parsed, case = ParsedLayer(request), request.case()
-        targets = [self._target(*one, case, parsed) for one in self.surfaces]
+        targets = self._targets(case, parsed)
         return replace(self._translated(layer, (parsed, case), targets), notes=notes)
 
     def translate_reduced(
@@ -154,7 +111,7 @@ class SourceTranslator:
         """
         parsed = [(ParsedLayer(request), request.case()) for request in requests]
         pair = (parsed[0], parsed[1])
-        targets = [self._symbolic_target(*one, pair, numbers) for one in self.surfaces]
+        targets = [self._symbolic_target(surface, pair, numbers) for _, surface in self.surfaces]
         if not all(targets):
             return None
         return self._translated(layer, parsed[0], [one for one in targets if one], (), numbers[0])
@@ -178,7 +135,7 @@ class SourceTranslator:
     def _without_separate(self, layer: FoundLayer) -> tuple[FoundLayer, tuple[str, ...]]:
         """Return the layer without arguments that add another operation, and a note about each."""
         found = {key: value for key, value in layer.keywords.items() if key in self.separate and value is not None}
-        notes = tuple(f"{key}={_argument_text(value, {})} comes after it" for key, value in found.items())
+        notes = tuple(f"{key}={argument_text(value, {})} comes after it" for key, value in found.items())
         keywords = {key: value for key, value in layer.keywords.items() if key not in found}
         return replace(layer, keywords=keywords), notes
 
@@ -205,11 +162,10 @@ class SourceTranslator:
     def _translate_window_layer(
         self, layer: FoundLayer, some_numbers: Sequence[Sequence[int]] = NUMBERS
     ) -> TranslatedLayer:
-        symbols = self._symbols(layer)
-        shape = self.shapes.get(layer.name, self.shapes.get(layer.full_name))
+        symbols = self.parser.symbols(layer)
         if not symbols:
-            parsed, case = self._parse(layer, {}, shape)
-            return self._translated(layer, (parsed, case), [self._target(*one, case, parsed) for one in self.surfaces])
+            parsed, case = self.parser.parse(layer, {})
+            return self._translated(layer, (parsed, case), self._targets(case, parsed))
         reasons = []
         for fixed in ({}, *({one.text: one.default} for one in symbols if one.has_default)):
             try:
@@ -219,7 +175,7 @@ class SourceTranslator:
                 continue
             if found:
                 return _written_for(found, fixed)
-        return self._with_defaults(layer, symbols, shape, reasons[0] if reasons else "")
+        return self._with_defaults(layer, symbols, reasons[0] if reasons else "")
 
     def _symbolic(
         self,
@@ -234,66 +190,23 @@ class SourceTranslator:
         """
         if len(symbols) > min(map(len, some_numbers)):
             raise ConformanceError("too many names without a value")
-        shape = self.shapes.get(layer.name, self.shapes.get(layer.full_name))
         numbers = [dict(zip((one.text for one in symbols), some, strict=False)) for some in some_numbers]
-        first, second = (self._parse(layer, {**some, **fixed}, shape) for some in numbers)
-        targets = [self._symbolic_target(*one, (first, second), numbers) for one in self.surfaces]
+        first, second = (self.parser.parse(layer, {**some, **fixed}) for some in numbers)
+        targets = [self._symbolic_target(surface, (first, second), numbers) for _, surface in self.surfaces]
         if not all(targets):
             return None
         return self._translated(layer, first, [one for one in targets if one], symbols, numbers[0])
 
-    def _with_defaults(
-        self, layer: FoundLayer, symbols: Sequence[Symbol], shape: tuple[int, ...] | None, reason: str
-    ) -> TranslatedLayer:
+    def _with_defaults(self, layer: FoundLayer, symbols: Sequence[Symbol], reason: str) -> TranslatedLayer:
         """Return the layer translated for the defaults of its symbols. Raises ConformanceError if one has none."""
         missing = [one.text for one in symbols if not one.has_default]
         if missing:
             names = ", ".join(missing)
-            options = " ".join(f"--set {name}=…" for name in dict.fromkeys(_names_in(missing)))
+            options = " ".join(f"--set {name}=…" for name in dict.fromkeys(names_in(missing)))
             raise ConformanceError(f"the value of {names} is needed{reason}: {options}")
-        parsed, case = self._parse(layer, {one.text: one.default for one in symbols}, shape)
-        found = self._translated(layer, (parsed, case), [self._target(*one, case, parsed) for one in self.surfaces])
+        parsed, case = self.parser.parse(layer, {one.text: one.default for one in symbols})
+        found = self._translated(layer, (parsed, case), self._targets(case, parsed))
         return _written_for(found, {one.text: one.default for one in symbols})
-
-    def _symbols(self, layer: FoundLayer) -> list[Symbol]:
-        """Return the symbols of the layer without those of arrays and of arguments that change no result."""
-        unread = self._unread_arguments(layer)
-        positional = [value for index, value in enumerate(layer.arguments) if index not in unread]
-        keywords = {key: value for key, value in layer.keywords.items() if key not in unread}
-        return replace(layer, arguments=tuple(positional), keywords=keywords).symbols
-
-    def _unread_arguments(self, layer: FoundLayer) -> set[Any]:
-        """Return the positions and names of arguments that are arrays or change no result."""
-        found: set[Any] = set()
-        for dialect in self.dialects:
-            for signature, _ in dialect.layers_by_name.get(layer.class_name, ()):
-                names = [*signature.parameters.parameters]
-                unread = {*signature.array_arguments, *signature.ignored_arguments}
-                found |= unread | {index for index, name in enumerate(names) if name in unread}
-        return found
-
-    def _parse(
-        self, layer: FoundLayer, numbers: Mapping[str, Any], shape: tuple[int, ...] | None
-    ) -> tuple[ParsedLayer, Case]:
-        unread = self._unread_arguments(layer)
-        arguments = [
-            ARRAY_NAME if index in unread else _argument_text(value, numbers)
-            for index, value in enumerate(layer.arguments)
-        ]
-        keywords = [
-            f"{key}={ARRAY_NAME if key in unread else _argument_text(value, numbers)}"
-            for key, value in layer.keywords.items()
-            if not (key in unread and isinstance(value, Symbol) and not self._is_array(layer, key))
-        ]
-        text = f"{layer.called}({', '.join([*arguments, *keywords])})"
-        if shape is not None:
-            shape = (shape[0], numbers.get(str(shape[1]), shape[1]), *shape[2:])
-        parsed = parse_framework_layer(text, self.dialects, shape)
-        return parsed, _case_of(parsed.request)
-
-    def _is_array(self, layer: FoundLayer, name: str) -> bool:
-        signatures = (one for dialect in self.dialects for one in dialect.layers_by_name.get(layer.class_name, ()))
-        return any(name in signature.array_arguments for signature, _ in signatures)
 
     def _translated(
         self,
@@ -313,20 +226,26 @@ class SourceTranslator:
         notes = [f"{one.text} is {one.default!r} by default" for one in symbols if one.has_default]
         # The weights of a layer that pads first are placeholders in the program, and are not part of the text.
         remarks = () if parsed[0].request.padding_mode else parsed[0].notes
-        meaning = "; ".join([_with_symbols(meaning, numbers or {}), *notes, *remarks])
+        meaning = "; ".join([with_symbols(meaning, numbers or {}), *notes, *remarks])
         return TranslatedLayer(layer, "", meaning, (), tuple(targets))
+
+    def _targets(self, case: Case, parsed: ParsedLayer) -> list[TargetLayer]:
+        return [self._target(surface, case, parsed) for _, surface in self.surfaces]
+
+    def _target(self, surface: Surface, case: Case, parsed: ParsedLayer) -> TargetLayer:
+        style = self.styles.get(surface.name, PLAIN_STYLE)
+        return target_layer(parsed.request, case, surface, style, self.background)
 
     def _symbolic_target(
         self,
-        backend: Backend,
         surface: Surface,
         parsed: tuple[tuple[ParsedLayer, Case], tuple[ParsedLayer, Case]],
         numbers: Sequence[Mapping[str, int]],
     ) -> TargetLayer | None:
         """Return the layer with its symbols; None if the text depends on their values in another way."""
-        first, second = (self._target(backend, surface, case, one) for one, case in parsed)
+        first, second = (self._target(surface, case, one) for one, case in parsed)
         texts = [
-            [_with_symbols(step.text, some) for step in target.steps or ()]
+            [with_symbols(step.text, some) for step in target.steps or ()]
             for target, some in zip((first, second), numbers, strict=True)
         ]
         if texts[0] != texts[1] or (first.steps is None) != (second.steps is None):
@@ -334,57 +253,9 @@ class SourceTranslator:
         steps = [replace(step, text=text) for step, text in zip(first.steps or (), texts[0], strict=True)]
         return replace(first, steps=tuple(steps) if first.steps is not None else None)
 
-    def _target(self, _backend: Backend, surface: Surface, case: Case, parsed: ParsedLayer) -> TargetLayer:
-        style = self.styles.get(surface.name, PLAIN_STYLE)
-        program = _program_of(parsed.request, case, surface)
-        if isinstance(program, Unsupported):
-            return TargetLayer(surface.name, None, program.reason)
-        steps = _steps_of(parsed.request, case, program, style)
-        if steps is None:
-            return TargetLayer(surface.name, None, f"{program.how}: several calls share the weights, see {HOW_TO_SEE}")
-        return TargetLayer(
-            surface.name,
-            steps,
-            caveats=(*_caveats(case, surface, program), *self._deviations(case, surface)),
-            needs_shape=parsed.request.shape is None and _depends_on_size(parsed.request, surface, steps, style),
-        )
-
-    def _deviations(self, case: Case, surface: Surface) -> Iterator[str]:
-        for entry in entries_for_case(self.background, case, surface.name):
-            yield f"known deviation {entry.id}: {' '.join(entry.reason.split())}"
-
 
 def _meaning(operator: str, parameters: Mapping[str, Any], kernel: Sequence[int]) -> str:
     return ", ".join(filter(None, [operator, call_text(operator, parameters, kernel)]))
-
-
-def _program_of(request: CaseRequest, case: Case, surface: Surface) -> Program | Unsupported:
-    """Return the program of a case. A layer that pads first is one call where the surface has one."""
-    one_call = case_in_one_call(case, surface) if request.padding_mode else None
-    return translate(one_call or case, surface)
-
-
-def _steps_of(request: CaseRequest, case: Case, program: Program, style: ModuleStyle) -> tuple[LayerStep, ...] | None:
-    placeholders = PLACEHOLDERS if request.padding_mode else frozenset[str]()
-    return layer_steps(program.text, len(case.inputs), style, placeholders)
-
-
-def _case_of(request: CaseRequest) -> Case:
-    """Return the case; without a shape, with extents that are multiples of the stride.
-
-    For such extents, a symmetric padding is rarely that of `same`, so that a program has numbers, which are valid for
-    every extent, in place of the word.
-    """
-    case = request.case()
-    stride = case.parameters.get("stride")
-    if request.shape is not None or not stride:
-        return case
-    extents = (-(-extent // step) * step for extent, step in zip(case.shape[2:], stride, strict=True))
-    return replace(request, shape=(*case.shape[:2], *extents)).case()
-
-
-PLAIN_STYLE = ModuleStyle((), "", "", "")
-HOW_TO_SEE = "`conformance translate` for this layer alone"
 
 
 def _written_for(layer: TranslatedLayer, fixed: Mapping[str, Any]) -> TranslatedLayer:
@@ -393,59 +264,5 @@ def _written_for(layer: TranslatedLayer, fixed: Mapping[str, Any]) -> Translated
     return replace(layer, notes=(*layer.notes, f"written for {values}, the default")) if fixed else layer
 
 
-def _text_of(value: Any) -> str:
-    return value.text if isinstance(value, Symbol) else repr(value)
-
-
 def _framework_of(surface: str) -> str:
     return surface.partition(".")[0].partition("-")[0]
-
-
-def _argument_text(value: Any, numbers: Mapping[str, Any]) -> str:
-    if isinstance(value, tuple):
-        return f"({''.join(f'{_argument_text(item, numbers)}, ' for item in value)})"
-    if isinstance(value, Symbol):
-        return repr(numbers[value.text]) if value.text in numbers else value.text
-    if isinstance(value, float) and (value != value or abs(value) == float("inf")):  # noqa: PLR0124 - NaN
-        return f"float({str(value)!r})"
-    return repr(value)
-
-
-def _with_symbols(text: str, numbers: Mapping[str, int]) -> str:
-    """Return a text with symbols in place of their numbers."""
-    for symbol, number in numbers.items():
-        # A symbol that is an expression needs parentheses unless it is a whole argument.
-        text = re.sub(rf"(?<![\w.]){number}(?![\w.])", lambda _found, name=symbol: name, text)  # type: ignore[misc]
-    return text
-
-
-def _names_in(expressions: Sequence[str]) -> Iterator[str]:
-    for text in expressions:
-        try:
-            nodes = ast.walk(ast.parse(text, mode="eval"))
-        except (SyntaxError, ValueError, RecursionError):  # a shortened text
-            continue
-        yield from (node.id for node in nodes if isinstance(node, ast.Name) and node.id != "self")
-        yield from (ast.unparse(node) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute))
-
-
-def _caveats(case: Case, surface: Surface, program: Program) -> Iterator[str]:
-    """Yield why the program is not one native call."""
-    limitation = native_limitation(case, surface) if program.how != "native" else None
-    if limitation:
-        yield f"{program.how}: {limitation.reason}"
-
-
-def _depends_on_size(request: CaseRequest, surface: Surface, steps: tuple[LayerStep, ...], style: ModuleStyle) -> bool:
-    """Whether the text differs for another size of the input."""
-    for changed, other in request.other_sizes():
-        if changed == "the channels":
-            continue
-        try:
-            case = other.case()
-        except ConformanceError:  # the parameters are invalid for this size
-            continue
-        program = _program_of(other, case, surface)
-        if isinstance(program, Unsupported) or _steps_of(other, case, program, style) != steps:
-            return True
-    return False

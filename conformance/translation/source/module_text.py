@@ -16,8 +16,9 @@ from typing import Any
 
 from conformance.adapters.api import INDENT, LayerStep, ModuleStyle
 from conformance.translation.source.constants import Symbol
-from conformance.translation.source.layer_translation import LayerKind, TargetLayer, TranslatedLayer
-from conformance.translation.source.model_source import GRAPH, SELF, FoundLayer, Scope
+from conformance.translation.source.found_layer import GRAPH, SELF, FoundLayer, Scope
+from conformance.translation.source.graph_module_text import Member, graph_lines
+from conformance.translation.source.translated_layer import LayerKind, TargetLayer, TranslatedLayer
 
 CLASS_KINDS = frozenset({"class", GRAPH})
 """Kinds of scopes that are written as classes."""
@@ -34,10 +35,11 @@ def module_lines(layers: Sequence[TranslatedLayer], surface: str, style: ModuleS
         yield ""
         yield ""
         own = [(one, next((target for target in one.targets if target.surface == surface), None)) for one in members]
+        if style.nodes:
+            rename, with_comments = _Names(scope, style), [(one, [*_comments(*one)]) for one in own]
+            yield from map(rename, graph_lines(scope, with_comments, _parameters(scope, style)[2:], style))
+            continue
         yield from _class_lines(scope, own, style) if scope.kind in CLASS_KINDS else _function_lines(scope, own, style)
-
-
-Member = tuple[TranslatedLayer, TargetLayer | None]
 
 
 def _class_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle) -> Iterator[str]:

@@ -102,6 +102,10 @@ def test_padding_on_one_axis_is_not_padding_before_every_axis():
         (f"{X}, window: 2, dilation: 6, padding: 1", "max_pool", "bare", True),
         (f"{X}, window: 2, dilation: 5, padding: 1", "max_pool", "bare", False),
         (f"{X}, pads: [[1, 0], [0, 0]]", "pad", "bare", False),
+        (f"{X}, output_size: [1, 2]", "adaptive_max_pool", "whole", True),
+        (f"{X}, output_size: [2, 1]", "adaptive_max_pool", "whole", True),
+        (f"{X}, output_size: [2, 2]", "adaptive_max_pool", "whole", False),
+        (f"{X}, window: 1", "max_pool", "whole", False),
         (f"{X}, kernel: {{values: arange, shape: [1, 1, 3, 2]}}", "conv", "column", False),
         (
             "x: {values: arange, shape: [1, 1, 3, 2]}, kernel: {values: arange, shape: [1, 1, 1, 2]}",

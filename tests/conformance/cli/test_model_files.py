@@ -2,10 +2,11 @@
 
 import json
 import shlex
+import sys
 
 import pytest
 
-from conformance import cli
+from conformance import ConformanceError, cli
 from conformance.adapters import registry
 from conformance.adapters.api import ModelReader
 from conformance.cli.model_files import find_source
@@ -78,8 +79,26 @@ def test_module_is_found_and_not_imported(translated):
 
 def test_module_of_each_surface_is_printed_once(translated):
     _, out, _ = translated("model.py --from torch --to keras --to flax --as module --input pool=1,8,17,17")
-    assert out.count("class Net(keras.Model)") == 2  # a composition of one engine differs
+    assert out.count("class Net(keras.Model)") == 1
     assert out.count("class Net(nn.Module)") == 1
+
+
+def test_module_is_found_in_the_environment_of_another_interpreter(tmp_path, monkeypatch):
+    (tmp_path / "folder").mkdir()
+    source = tmp_path / "folder" / "far.py"
+    source.write_text("raise SystemExit\n", "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(source.parent))
+    assert find_source("far") is None
+    assert find_source("far", f"torch={sys.executable}") == source
+    with pytest.raises(ConformanceError, match="no-python: No such file"):
+        find_source("far", f"torch={tmp_path / 'no-python'}")
+
+
+def test_module_whose_text_differs_is_printed_for_each_surface(translated, model):
+    average = MODEL.replace("nn.MaxPool2d(3, 2, ceil_mode=True)", "nn.AvgPool2d(3, 2, 1, ceil_mode=True)")
+    (model / "average.py").write_text(average, "utf-8")
+    _, out, _ = translated("average.py --from torch --to keras --as module --input pool=1,8,16,16")
+    assert out.count("class Net(keras.Model)") == 2  # a composition of one engine differs
 
 
 @pytest.mark.parametrize("text", ["nn.MaxPool2d(2)", "no.such.module", "package.none", "max_pool"])

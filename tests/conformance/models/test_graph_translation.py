@@ -9,8 +9,9 @@ from conformance.cli.lookup import find_surfaces
 from conformance.models.graph_translation import CHANNEL_NUMBERS, translate_nodes, with_few_channels
 from conformance.models.layer import Model, ModelLayer, ModelNode
 from conformance.translation.side_by_side import TranslationBackground
-from conformance.translation.source.layer_translation import LayerKind, SourceTranslator
+from conformance.translation.source.layer_translation import SourceTranslator
 from conformance.translation.source.module_text import list_lines, module_lines
+from conformance.translation.source.translated_layer import LayerKind
 
 WINDOWS = {"stride": (1, 1), "padding": ((1, 1), (1, 1)), "dilation": (1, 1)}
 POOLING = {"window": (2, 2), "stride": (2, 2), "padding": ((0, 0), (0, 0)), "dilation": (1, 1), "rounding": "floor"}

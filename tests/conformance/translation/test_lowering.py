@@ -7,8 +7,9 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.adapters.api import Bfloat16Conversion, Program, Surface, Unsupported
+from conformance.adapters.api import Bfloat16Conversion, Language, Program, Surface, Unsupported
 from conformance.cases.case import Value
+from conformance.cases.parsing import parse_case
 from conformance.judging.expected import compute_expected
 from conformance.judging.tolerance import target_for
 from conformance.judging.verdict import ProgramOutcome, judge_outcome
@@ -20,6 +21,24 @@ X = "x: {values: arange, shape: [1, 1, 4, 4], start: -16}"
 PLAIN = f"id: a, {X}, window: 2"
 PADDED = f"id: a, {X}, window: 2, padding: 1"
 NO_PADDING = Unsupported("this call has no padding", issue="https://example.org/1")
+
+
+def test_program_in_another_language_has_its_syntax_and_its_constants():
+    language = Language(
+        "text", lambda names, lines: f"fn({names}) " + " / ".join(lines), lambda array: f"<{array.size} numbers>"
+    )
+    scale = {"scale": lambda _step: "x * scale"}
+    lowerings = {"avg_pool": lambda step: NO_PADDING if step.parameters["divisor"] else "pool(x)"}
+    other = Surface("some.surface", lowerings, building_blocks=scale, to_numpy="out(x)", language=language)
+    assert translate(one_case("avg_pool"), other).text == "fn(['x']) x = pool(x) / return out(x)"
+    rescaled = translate(one_case("avg_pool", divisor=2), other).text
+    assert rescaled == "fn(['x']) x = pool(x) / scale = <4 numbers> / x = x * scale / return out(x)"
+    assert "no NumPy arrays" in translate(one_case("avg_pool", arrays="fortran"), other).reason
+
+
+def one_case(operator, **changes):
+    raw = {"id": "a", "x": {"values": "arange", "shape": [1, 1, 4, 4]}, "window": 2, **changes}
+    return parse_case({"operator": operator, "source": "a test"}, raw, "a test")
 
 
 def run_program(text, *arrays):

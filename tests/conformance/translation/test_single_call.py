@@ -8,7 +8,8 @@ from conformance.catalogue import describe
 from conformance.judging.expected import compute_reference
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
-from conformance.translation.single_call import case_in_effect, single_call_case, sizes_text
+from conformance.translation.side_by_side import TranslationBackground, translate_case
+from conformance.translation.single_call import case_in_effect, find_single_call, single_call_case, sizes_text
 
 KERAS = describe.surfaces_by_name()["keras-tensorflow.layers"][1]
 TORCH = describe.surfaces_by_name()["torch.nn"][1]
@@ -82,3 +83,29 @@ def test_the_sizes_for_which_a_call_is_exact_are_named():
         sizes_text(case_of("max_pool", 8, **pairs), KERAS)
         == "exact for 6 x 6, 8 x 8 and 10 x 10, not for 7 x 7 and 9 x 9"
     )
+
+
+@pytest.mark.parametrize(
+    ("window", "extent", "text", "sizes"),
+    [
+        (2, 8, "MaxPooling2D(2, dtype", "exact for 6 x 6, 8 x 8 and 10 x 10, not for 7 x 7 and 9 x 9"),
+        (3, 31, "MaxPooling2D(3, strides=2, dtype", "exact for 29 x 29, 31 x 31 and 33 x 33, not for 30 x 30"),
+        (3, 30, 'padding="same"', "exact for 28 x 28, 30 x 30 and 32 x 32, not for 29 x 29 and 31 x 31"),
+    ],
+)
+def test_a_requested_call_is_translated_to_the_one_exact_call(window, extent, text, sizes):
+    given = CEIL | {"window": (window, window)}
+    request = CaseRequest("max_pool", given, shape=(1, 2, extent, extent))
+    surface = describe.surfaces_by_name()["keras-tensorflow.layers"]
+    (found,) = translate_case(request.case(), [surface], TranslationBackground(), request)
+    assert found.program.how == "native"
+    assert text in found.program.text
+    assert sizes in found.remarks[0]
+    # A case of the catalogue has the program that a run compares.
+    (own,) = translate_case(request.case(), [surface], TranslationBackground())
+    assert own.program == translate(request.case(), surface[1])
+
+
+def test_a_call_that_is_exact_for_every_size_has_no_note():
+    case = case_of("max_pool", 8, window=(2, 2), stride=(2, 2), padding=((0, 0), (0, 0)))
+    assert find_single_call(case, KERAS) is None

@@ -56,3 +56,14 @@ def test_notes_name_layers_without_windows_and_fewer_channels():
 def test_a_long_text_is_cut_at_a_word():
     assert shortened("word " * 100).endswith("word …")
     assert len(shortened("word " * 100)) <= MAX_TEXT + 2
+
+
+def test_how_one_call_is_written_is_no_difference():
+    known = example.difference(verdict=LayerVerdict.EXPLAINED)
+    for how, verdict in (("native", LayerVerdict.SAME), ("padded", LayerVerdict.EXPLAINED)):
+        record = example.TargetVerdictRecord(
+            verdict=LayerVerdict.EXPLAINED, how=how, reason="written as one call", differences=(known,)
+        )
+        same = example.TargetVerdictRecord(verdict=LayerVerdict.SAME)
+        found = remarks_of(example.audit(example.layer("a", {"one": record, "two": same})))
+        assert next(one.verdict for one in found if one.text == "written as one call") is verdict

@@ -18,9 +18,10 @@ EXTRACTION_FILE = Path(__file__).with_name("extraction.py")
 class ModelReader:
     """A reader of models.
 
-    script: a Python file with a function `read_model(source, model)`. `source` is the path, and `model` is the Model of
-        extraction.py, to which the function adds layers. A function `read_object(value, model)` reads models that
-        Python functions return.
+    script: a Python file with a function `read_model(source, model)`, or the `__init__.py` of a package whose modules
+        import each other by relative imports. `source` is the path, and `model` is the Model of extraction.py, to
+        which the function adds layers. A function `read_object(value, model)` reads models that Python functions
+        return.
     surface: the surface whose answers to conventions hold for the model.
     suffixes: endings of the files that it reads, such as ".onnx".
     packages: the packages that the script needs.

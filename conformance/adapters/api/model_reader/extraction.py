@@ -9,13 +9,12 @@ RESULT is written: a JSON file with the layers, or with the one line of an error
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import inspect
 import json
 import math
 import os
 import resource
-import runpy
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -140,6 +139,17 @@ def find_script(value: Any, readers: Sequence[Mapping[str, Any]]) -> str | None:
     return None
 
 
+def load_script(path: str) -> Mapping[str, Any]:
+    """Run the script of a reader and return its names. An `__init__.py` is that of a package with relative imports."""
+    spec = importlib.util.spec_from_file_location("reader_script", path)
+    if spec is None or spec.loader is None:
+        raise ModelError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return vars(module)
+
+
 def load_reference(source: str) -> Any:
     """Return the object of a reference package.module:function."""
     name, _, attribute = source.partition(":")
@@ -170,10 +180,10 @@ def call_factory(factory: Any) -> Any:
 
 def read_reference(source: str, readers: Sequence[Mapping[str, Any]], model: Model) -> None:
     """Read the model that a function returns. With several readers, the class of this object decides."""
-    functions = {}
+    functions: Mapping[str, Any] = {}
     if len(readers) == 1:
         # The script comes first: it may set up the framework before the module of the user imports it.
-        functions = runpy.run_path(readers[0]["script"])
+        functions = load_script(readers[0]["script"])
         if "read_object" not in functions:
             functions["read_model"](source, model)
             return
@@ -183,7 +193,7 @@ def read_reference(source: str, readers: Sequence[Mapping[str, Any]], model: Mod
     if script is None:
         known = ", ".join(f"{one['name']} reads {' and '.join(one['returns'])}" for one in readers)
         raise ModelError(f"it returned {class_names(value)[0]}; {known}")
-    functions = functions or runpy.run_path(script)
+    functions = functions or load_script(script)
     model.surface = model.surface or next(one["surface"] for one in readers if one["script"] == script)
     functions["read_object"](value, model)
 
@@ -201,7 +211,7 @@ def main(request_path: str, result_path: str) -> None:
         if request["is_reference"]:
             read_reference(request["source"], request["readers"], model)
         else:
-            runpy.run_path(request["readers"][0]["script"])["read_model"](request["source"], model)
+            load_script(request["readers"][0]["script"])["read_model"](request["source"], model)
         result = {
             "layers": model.layers,
             "others": model.others,

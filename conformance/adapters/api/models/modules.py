@@ -28,6 +28,7 @@ class ModuleStyle:
     sequence: an expression for layers in a row, `{layers}`; "" if there is none.
     name_keyword: the argument for the name of a layer; "" if the attribute gives the name.
     extra_parameters: parameters that the constructor of each model has.
+    nodes: the variable of a program with its list of nodes, for a surface whose models are graphs of nodes.
     """
 
     imports: tuple[str, ...]
@@ -43,6 +44,7 @@ class ModuleStyle:
     sequence: str = ""
     name_keyword: str = ""
     extra_parameters: tuple[str, ...] = ()
+    nodes: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,8 @@ def layer_steps(
     function = ast.parse(program).body[-1]
     assert isinstance(function, ast.FunctionDef)  # noqa: S101 - for mypy; every program defines run()
     weights = {one.arg for one in function.args.args} - {INPUT}
+    if style.nodes:
+        return _node_steps(function, style.nodes, weights, placeholders)
     created: dict[str, ast.Call] = {}
     steps: list[LayerStep] = []
     for node in function.body[inputs:-1]:
@@ -82,6 +86,26 @@ def layer_steps(
             return None
         steps.append(step)
     return tuple(steps)
+
+
+def _node_steps(
+    function: ast.FunctionDef, variable: str, weights: set[str], placeholders: frozenset[str]
+) -> tuple[LayerStep, ...] | None:
+    """Return the nodes of a graph, after the constants that they read; None if the lines use the weights themselves."""
+    steps: list[LayerStep] = []
+    for node in function.body:
+        if not isinstance(node, ast.Assign):
+            continue
+        name = ast.unparse(node.targets[0])
+        if name == variable and isinstance(node.value, ast.List):
+            texts = [*map(ast.unparse, node.value.elts)]
+            read = weights | placeholders
+            return (*steps, *(LayerStep(one, True, any(repr(name) in one for name in read)) for one in texts))
+        if {one.id for one in ast.walk(node.value) if isinstance(one, ast.Name)} & weights:
+            return None
+        if name not in placeholders:
+            steps.append(LayerStep(ast.unparse(node)))
+    return None
 
 
 def _step(node: ast.stmt, created: dict[str, ast.Call], style: ModuleStyle) -> LayerStep | None:

@@ -1,13 +1,23 @@
 """A backend configured for a device: its source text, its surfaces and their declarations."""
 
 import ast
+import sys
 from dataclasses import replace
 
 import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.adapters.api import ON_CPU, Declaration, Device, DeviceSupport, backend_on_device, backend_with_threads
+from conformance.adapters.api import (
+    ON_CPU,
+    Declaration,
+    Device,
+    DeviceSupport,
+    Program,
+    WorkerCommand,
+    backend_on_device,
+    backend_with_threads,
+)
 from conformance.adapters.api.devices import CUDA, TF32
 from tests.support.fake_backends import backend, surface
 
@@ -87,6 +97,27 @@ def test_every_setting_of_a_backend_is_part_of_its_texts(name):
     known = registry.get_backend(name)
     assert [text for text in known.thread_settings if text not in known.threads + known.setup] == []
     several = backend_with_threads(known, 2)
-    ast.parse(several.threads)
-    ast.parse(several.setup)
-    assert (several.thread_count == 2) == (name not in {"numpy", "onnx"})
+    if known.worker is None:
+        ast.parse(several.threads)
+        ast.parse(several.setup)
+    assert (several.thread_count == 2) == (name not in {"numpy", "onnx", "tfjs", "tract"})
+
+
+def test_command_of_a_worker_in_another_language_can_have_another_program():
+    worker = WorkerCommand(("worker", "--quiet"))
+    assert worker.command() == ["worker", "--quiet"]
+    assert worker.command("/opt/worker") == ["/opt/worker", "--quiet"]
+
+
+def test_worker_is_missing_without_its_program_or_its_requirement():
+    assert WorkerCommand(("no-such-program",)).missing() == "the program no-such-program is not installed"
+    assert WorkerCommand(("no-such-program",)).missing(sys.executable) is None
+    assert WorkerCommand((sys.executable,), lambda: "no packages").missing() == "no packages"
+
+
+def test_setup_in_another_language_is_not_parsed():
+    text = "const x = require('x');\nx.start();\n"
+    program = Program("fake.surface", "native", "x.run();", "x.mode();\n")
+    made = backend(setup=text, worker=WorkerCommand(("worker",)))
+    assert made.required_setup(program) == ["const x = require('x');", "x.start();", "x.mode();"]
+    assert made.required_imports(program) == ["const x = require('x');", "x.start();"]

@@ -2,7 +2,7 @@
 
 from conformance.adapters import keras
 from conformance.adapters.api import Unsupported
-from conformance.translation.lowering import lower_step
+from conformance.translation.step_lowering import lower_step
 
 SURFACES = {surface.name: surface for variant in keras.VARIANTS.values() for surface in variant.surfaces}
 OPS = [name for name in SURFACES if name.endswith(".ops")]

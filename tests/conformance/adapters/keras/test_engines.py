@@ -5,7 +5,7 @@ import pytest
 from conformance.adapters import keras
 from conformance.adapters.api import Unsupported
 from conformance.adapters.keras.engines import ENGINES
-from conformance.translation.lowering import lower_step
+from conformance.translation.step_lowering import lower_step
 from tests.conformance.adapters.keras.programs import SURFACES, lines
 from tests.support.example_steps import convolution_step
 

@@ -5,7 +5,7 @@ from conformance.adapters.api import Program
 from conformance.cases.parsing import parse_case
 from conformance.translation.lowering import translate
 
-SURFACE, _ = registry.get_backend("openvino").surfaces
+SURFACE, *_ = registry.get_backend("openvino").surfaces
 ROW = {"values": "integers", "shape": [1, 2, 6]}
 
 

@@ -2,7 +2,7 @@
 
 from conformance.adapters import tensorflow
 from conformance.adapters.api import Unsupported
-from conformance.translation.lowering import lower_step
+from conformance.translation.step_lowering import lower_step
 
 NN, LAYERS, COMPILED, CHANNELS_FIRST = (
     next(s for s in tensorflow.SURFACES if s.name == name)

@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.adapters.api import Unsupported
-from conformance.translation.lowering import lower_step
+from conformance.translation.step_lowering import lower_step
 from tests.conformance.adapters.tensorflow.programs import CHANNELS_FIRST, NN, lines
 from tests.support.example_steps import convolution_step, pooling_step
 

@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.adapters.api import Unsupported
-from conformance.translation.lowering import lower_step
+from conformance.translation.step_lowering import lower_step
 from tests.conformance.adapters.tensorflow.programs import COMPILED, NN, lines
 from tests.support.example_steps import pooling_step
 

@@ -3,7 +3,7 @@
 import pytest
 
 from conformance.cases.steps import Step
-from conformance.translation.lowering import lower_step
+from conformance.translation.step_lowering import lower_step
 from tests.conformance.adapters.tensorflow.programs import CHANNELS_FIRST, COMPILED, LAYERS, NN, lines
 from tests.support.example_steps import convolution_step, pooling_step
 

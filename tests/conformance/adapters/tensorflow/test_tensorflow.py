@@ -8,7 +8,7 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.cases.steps import Step
-from conformance.translation.lowering import lower_step
+from conformance.translation.step_lowering import lower_step
 from tests.conformance.adapters.tensorflow.programs import LAYERS, NN, lines
 from tests.support.example_steps import convolution_step
 

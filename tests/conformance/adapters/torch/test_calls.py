@@ -6,7 +6,7 @@ import pytest
 from conformance.adapters.api import Unsupported
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.steps import Step
-from conformance.translation.lowering import lower_step
+from conformance.translation.step_lowering import lower_step
 from tests.conformance.adapters.torch.programs import F, lines
 
 

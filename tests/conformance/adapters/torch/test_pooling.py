@@ -5,7 +5,7 @@ import pytest
 
 from conformance.adapters.api import Unsupported
 from conformance.cases.steps import Step
-from conformance.translation.lowering import lower_step
+from conformance.translation.step_lowering import lower_step
 from tests.conformance.adapters.torch.programs import NN, PLANE, ROW, F, lines
 
 

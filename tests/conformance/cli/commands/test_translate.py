@@ -15,8 +15,9 @@ from conformance.catalogue import describe, loading as catalogues
 from conformance.cli.parameter_types import PaddingType, ShapeType, SizesType
 from conformance.judging import ledger
 from conformance.translation import verified
-from conformance.translation.ad_hoc_case import CaseRequest, option_text
+from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
+from conformance.translation.option_text import option_text
 from tests.support.example_results import alpha, delta, gamma, write
 
 PLAIN = "max_pool --window 3 --stride 2 --padding 1"

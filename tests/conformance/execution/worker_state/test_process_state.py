@@ -1,5 +1,7 @@
 """State of a worker process: what is restored in the process, what is reported, and when the process is replaced."""
 
+import decimal
+import gc
 import re
 from pathlib import Path
 
@@ -8,7 +10,8 @@ import pytest
 
 from conformance import adapters
 from conformance.execution.job import Job
-from conformance.execution.worker_state.process_state import MODULE_FUNCTIONS
+from conformance.execution.worker_state.process_state import MODULE_FUNCTIONS, RARE_INTERVAL
+from conformance.execution.worker_state.settings import DECIMAL_CONTEXTS, CollectionMark
 from tests.support.fake_backends import program
 from tests.support.started_workers import X, outcomes, started
 
@@ -20,6 +23,7 @@ REPLACED = {
     "a running thread": "import threading\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
     "a thread without an object": "import _thread\n_thread.start_new_thread(time.sleep, (60,))\ntime.sleep(0.05)",
     "a busy executor": EXECUTOR + "np.executor.submit(time.sleep, 60)",
+    "redirected descriptors": "empty = os.open('/dev/null', os.O_WRONLY)\nfor n in (200, 1, 2):\n    os.dup2(empty, n)",
     "a hard limit": "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (50, 50))",
 }
 REUSED = {
@@ -45,6 +49,30 @@ def test_worker_that_cannot_be_restored_is_replaced(body):
 def test_worker_that_can_be_restored_runs_the_next_case(body):
     first, second = process_ids(body)
     assert first == second
+
+
+def test_rare_change_is_found_after_a_few_programs():
+    body = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)){PROCESS}"
+    found = [int(outcome.arrays[0].item()) for outcome in outcomes(body, *[PROCESS] * RARE_INTERVAL)]
+    assert found[0] != found[-1]
+
+
+def test_settings_of_decimal_are_read_again_after_a_change():
+    first = DECIMAL_CONTEXTS.read()
+    assert DECIMAL_CONTEXTS.read() is first
+    with decimal.localcontext() as context:
+        assert DECIMAL_CONTEXTS.read() == first
+        context.prec += 1
+        assert DECIMAL_CONTEXTS.read() != first
+    assert DECIMAL_CONTEXTS.read() == first
+
+
+@pytest.mark.parametrize("generation", [0, 1, 2])
+def test_mark_shows_each_collection(generation):
+    mark = CollectionMark()
+    gc.collect(generation)
+    assert mark.has_run()
+    assert not CollectionMark().has_run()
 
 
 def test_changed_rounding_mode_is_reported_and_restored():

@@ -67,6 +67,13 @@ def test_text_that_depends_on_the_size_asks_for_it():
     assert "((0, 1), (0, 1))" in given.steps[0].text
 
 
+def test_layer_with_a_known_size_is_the_one_exact_call():
+    layer = translated("c = nn.MaxPool2d(2, ceil_mode=True)", "keras", (1, 2, 8, 8))
+    assert texts(layer) == ["keras.layers.MaxPooling2D(2)"]
+    assert "exact for 6 x 6, 8 x 8 and 10 x 10, not for 7 x 7 and 9 x 9" in layer.targets[0].caveats[0]
+    assert not layer.targets[0].needs_shape
+
+
 def test_layer_with_many_channels_is_translated_with_fewer():
     layer = translated("c = nn.Conv2d(512, 1024, 3, padding=1)", shape=(1, 512, 224, 224))
     assert texts(layer) == ["nn.Conv(1024, (3, 3), strides=(1, 1), padding=((1, 1), (1, 1)))"]

@@ -6,8 +6,9 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.cli.lookup import find_dialects
+from conformance.translation.source.body import MAX_LAYERS
 from conformance.translation.source.constants import Symbol
-from conformance.translation.source.model_source import MAX_LAYERS, read_model_source
+from conformance.translation.source.model_source import read_model_source
 
 HEAD = """\
 import torch

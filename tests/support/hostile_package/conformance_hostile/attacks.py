@@ -344,6 +344,9 @@ ATTACKS = {
         "sys.stdout = Output()"
     ),
     "redirects-the-output": Attack("os.dup2(os.open('/dev/full', os.O_WRONLY), 1)\nos.dup2(1, 2)"),
+    "redirects-all-outputs": Attack(
+        "full = os.open('/dev/full', os.O_WRONLY)\nfor descriptor in (1, 2, 200):\n    os.dup2(full, descriptor)"
+    ),
     "leaves-descriptors-open": Attack("for _ in range(600):\n    os.open('/dev/null', 0)"),
     "terminates-the-supervisor": Attack(f"{SUPERVISOR}\nos.kill(supervisor, signal.SIGTERM)"),
     **UNCHECKED_ATTACKS,

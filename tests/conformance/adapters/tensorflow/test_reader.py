@@ -55,6 +55,31 @@ class Module(tf.Module):
 
 module = Module()
 tf.saved_model.save(module, "module", signatures={"serving_default": module.call, "other": module.call})
+
+class Loops(tf.Module):
+    def __init__(self):
+        self.kernel = tf.Variable(np.arange(36, dtype="f4").reshape(3, 3, 2, 2), name="kernel")
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 8, 9, 2], name="x"), tf.TensorSpec([], tf.int32, name="n")])
+    def call(self, x, n):
+        def step(i, x):
+            x = tf.nn.conv2d(x, self.kernel, 1, "SAME")
+            x = tf.switch_case(i % 2, [lambda: tf.nn.max_pool2d(x, 3, 1, "SAME"), lambda: x])
+            return i + 1, tf.ensure_shape(x, [None, 8, 9, 2])
+
+        _, x = tf.while_loop(lambda i, x: i < n, step, (0, x))
+        shapes = (tf.TensorShape([]), tf.TensorShape([None, None, None, 2]))
+        halve = lambda i, y: (i + 1, tf.nn.avg_pool2d(y, 2, 2, "VALID"))
+        _, y = tf.while_loop(lambda i, y: i < n, halve, (0, x), shapes)
+        z, indices = tf.nn.max_pool_with_argmax(x, 2, 2, "VALID")
+        whole = tf.quantization.quantize(x, -9.0, 9.0, tf.quint8)
+        edge = [1, 2, 2, 1]
+        q = tf.raw_ops.QuantizedMaxPool(input=whole.output, min_input=whole.output_min, max_input=whole.output_max,
+                                        ksize=edge, strides=edge, padding="VALID")
+        return y, tf.map_fn(lambda one: tf.nn.max_pool1d(one, 2, 2, "VALID"), x), z, tf.cast(q.output, tf.int32)
+
+loops = Loops()
+tf.saved_model.save(loops, "loops", signatures=loops.call)
 data = tf.random.normal((1, 21, 24, 3))
 converter = tf.lite.TFLiteConverter.from_saved_model("net")
 converter.optimizations = [tf.lite.Optimize.DEFAULT]
@@ -136,12 +161,24 @@ def test_a_graph_without_fixed_shapes_needs_the_shape_of_its_input(folder):
     ]
     assert model.layers[0].weights["kernel"][1][0][0] == [1, 9, 17]
     # The maximum is in a branch.
-    problem = "the layers in branches and loops are not read; unroll the loop in the model"
-    assert problem in [one.problem for one in model.layers]
+    assert texts(model)[3] == "max_pool, window 2, stride 2, padding 0; 4 channels, 14 x 10"
     with pytest.raises(ConformanceError, match="the input has 4 axes"):
         read("tensorflow", folder / "module", PYTHON, x=(1, 9))
     with pytest.raises(ConformanceError, match="the inputs of the model are x"):
         read("tensorflow", folder / "module", PYTHON, y=(1, 9, 8, 2))
+
+
+def test_layers_in_branches_and_loops_are_read_once(folder):
+    model = read("tensorflow", folder / "loops", PYTHON)
+    assert [(one.name.partition("/")[0], one.problem or one.text) for one in model.layers] == [
+        ("while", "conv, window 3, stride 1, padding 1; 2 → 2 channels, 8 x 9"),
+        ("while", "max_pool, window 3, stride 1, padding 1; 2 channels, 8 x 9"),
+        ("while_1", "the shape of its input is not fixed (--input NAME=SHAPE gives that of the model)"),
+        ("map", "max_pool, window 1 x 2, stride 1 x 2, padding 0; 2 channels, 1 x 9"),
+        ("MaxPoolWithArgmax", "max pooling with indices is not read"),
+        ("QuantizedMaxPool", "quantized layers are not checked"),
+    ]
+    assert model.layers[0].weights["kernel"][1][0][0] == [1, 5, 9]
 
 
 def test_quantized_layers_are_not_checked(folder):

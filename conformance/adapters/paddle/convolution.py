@@ -1,0 +1,100 @@
+"""PaddlePaddle: convolutions and transposed convolutions, and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from conformance.adapters.api import (
+    Code,
+    Step,
+    Unsupported,
+    call,
+    crops,
+    dilation_argument,
+    groups_argument,
+    is_framework_same,
+    nonzero_argument,
+    per_axis,
+    stride_argument,
+    uses_framework_defaults,
+)
+from conformance.adapters.paddle.calls import ambiguous_padding, padding_text
+
+Keywords = dict[str, str | None]
+LAYER_PARAMETERS: Mapping[str, str] = {"kernel": "conv.weight", "bias": "conv.bias"}
+
+
+def autograd_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:
+    """Return the lines followed by the gradient of one input."""
+    return (f"leaf = {input_name}", "leaf.stop_gradient = False", *lines, "(x,) = paddle.grad(x, leaf, grad)")
+
+
+def layer_autograd_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
+    """Return the lines followed by the gradient of one input; kernel and bias are parameters of the layer."""
+    if input_name == "x":
+        return autograd_gradient(lines, names, input_name)
+    return (*lines, f"(x,) = paddle.grad(x, {LAYER_PARAMETERS[input_name]}, grad)")
+
+
+def convolution_keywords(step: Step) -> Keywords:
+    """Return the arguments that convolutions and transposed convolutions share."""
+    return {
+        "stride": stride_argument(step),
+        "padding": padding_text(step),
+        "dilation": dilation_argument(step),
+        "groups": groups_argument(step),
+    }
+
+
+def convolution(step: Step, *, layer: bool, **changes: str | None) -> Code:
+    """Return the call or the layer, or Unsupported with the reason. changes: arguments that differ from the step."""
+    keywords = convolution_keywords(step) | changes
+    return ambiguous_padding(step) or (
+        layer_lines(f"Conv{step.rank}D", step, keywords)
+        if layer
+        else call(f"F.conv{step.rank}d", "x", "kernel", "bias" if step.bias else None, **keywords)
+    )
+
+
+def layer_lines(name: str, step: Step, keywords: Keywords) -> tuple[str, ...]:
+    """Return lines that create a layer with the weights of the case, and call it."""
+    channels = (str(step.shape[1]), str(step.channels), per_axis(step.window))
+    layer = call(f"nn.{name}", *channels, **keywords, bias_attr=None if step.bias else "False")
+    # By default a layer has weights of float32, and rejects an input of another dtype.
+    lines = [f"conv = {layer}" + (f'.to(dtype="{step.dtype}")' if step.dtype != "float32" else "")]
+    lines += ["conv.weight.set_value(kernel)"]
+    lines += ["conv.bias.set_value(bias)"] * step.bias
+    return (*lines, "x = conv(x)")
+
+
+def transposed_convolution(step: Step, *, layer: bool, folded: bool = False) -> Code:
+    """Return the call or the layer. folded: whether the padding at the end contains the output padding."""
+    unsupported = ambiguous_padding(step)
+    if unsupported:
+        return unsupported
+    if folded:
+        step = _with_folded_output_padding(step)
+    if not is_framework_same(step) and crops(step):
+        return Unsupported("transposed convolution has no negative padding")
+    output_padding = tuple(step.parameters["output_padding"])
+    keywords = convolution_keywords(step) | {"output_padding": nonzero_argument(output_padding)}
+    name = f"Conv{step.rank}DTranspose" if layer else f"F.conv{step.rank}d_transpose"
+    code: Code = (
+        layer_lines(name, step, keywords)
+        if layer
+        else call(name, "x", "kernel", "bias" if step.bias else None, **keywords)
+    )
+    # An output padding that is less than the dilation, but not than the stride, passes the first check and fails later.
+    too_large = any(added >= stride > 0 for added, stride in zip(output_padding, step.stride or (), strict=False))
+    if too_large and not uses_framework_defaults(step):
+        return Unsupported("output_padding must be smaller than the stride")
+    return code
+
+
+def _with_folded_output_padding(step: Step) -> Step:
+    """Return the step with less padding at the end in place of output padding."""
+    if is_framework_same(step):
+        return step
+    pairs = zip(step.padding, step.parameters["output_padding"], strict=True)
+    padding = tuple((before, after - added) for (before, after), added in pairs)
+    return step.with_parameters(padding=padding, output_padding=(0,) * step.rank)

@@ -1,0 +1,31 @@
+"""Records the calls with windows in one call of a module."""
+
+from torch.overrides import TorchFunctionMode
+
+from .calls import ALIASES, SIGNATURES, UNREAD, operator_of, record
+
+SETTINGS = ("eps", "momentum", "negative_slope")
+WINDOW_LAYERS = ("Conv", "MaxPool", "AvgPool", "LPPool", "Adaptive", "ZeroPad", "ConstantPad", "ReflectionPad",
+                 "ReplicationPad", "CircularPad", "Fractional", "MaxUnpool", "Identity")  # fmt: skip
+
+
+class Recorder(TorchFunctionMode):
+    """Records the calls of functions with windows, with the path of the module that makes them."""
+
+    def __init__(self, module, model):
+        super().__init__()
+        self.model, self.stack = model, [""]
+        for path, one in module.named_modules():
+            one.register_forward_pre_hook(lambda _module, _inputs, path=path: self.stack.append(path))
+            one.register_forward_hook(lambda _module, _inputs, _output: self.stack.pop() and None, always_call=True)
+            kind = type(one).__name__
+            if not list(one.children()) and not kind.startswith(WINDOW_LAYERS):
+                settings = {name: getattr(one, name) for name in SETTINGS if hasattr(one, name)}
+                model.add_other(kind, **settings)
+
+    def __torch_function__(self, function, _types, args=(), kwargs=None):
+        """Record a call and make it."""
+        name = getattr(function, "__name__", "")
+        if operator_of(name) in SIGNATURES or operator_of(name) in UNREAD or operator_of(name) in ALIASES:
+            record(self.model, self.stack[-1] or name, name, args, kwargs or {}, lambda value: value)
+        return function(*args, **(kwargs or {}))

@@ -1,0 +1,1 @@
+"""Workers in other languages than Python."""

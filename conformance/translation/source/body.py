@@ -1,0 +1,159 @@
+"""Layers in the statements of a function, class or module of a source text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from conformance import ConformanceError
+from conformance.translation.source.class_bindings import ClassBinding
+from conformance.translation.source.constants import Names, Symbol, argument_value, dotted_name, source_of
+from conformance.translation.source.found_layer import SELF, UNNAMED, FoundLayer, Scope
+from conformance.translation.source.layer_names import LayerNames
+
+MAX_LAYERS = 5_000
+"""Limit of the number of layers in a source text."""
+SUPER_CONSTRUCTOR = "super().__init__"
+"""The call with which a class that is a sequence of layers names them."""
+
+
+@dataclass(frozen=True)
+class _Position:
+    """Where a value is: the name it gets, if any, and whether it is returned."""
+
+    name: str = ""
+    returned: bool = False
+
+
+class Body:
+    """Reads the statements of a function, class or module, and adds the layers to `found`."""
+
+    def __init__(
+        self,
+        layer_names: LayerNames,
+        found: list[FoundLayer],
+        scope: Scope,
+        names: Names,
+        bindings: Mapping[str, ClassBinding],
+    ) -> None:
+        self.layer_names, self.found, self.scope, self.names, self.bindings = layer_names, found, scope, names, bindings
+
+    def visit_statement(self, node: ast.AST) -> None:
+        """Read a statement and all statements in it."""
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if node.value is not None:
+                self.visit(node.value, _Position(_target_name(target)))
+            return
+        if isinstance(node, ast.Return) and node.value is not None:
+            self.visit(node.value, _Position(returned=True))
+            return
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.expr):
+                self.visit(child, _Position())
+            else:
+                self.visit_statement(child)
+
+    def visit(self, node: ast.expr, position: _Position) -> None:
+        """Read an expression; position: what happens with its value."""
+        if isinstance(node, (ast.List, ast.Tuple)):
+            self._visit_items(node.elts, position.name)
+        elif isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                self.visit(value, _Position(_member(position.name, _text_value(key))))
+        elif isinstance(node, ast.Call):
+            self._visit_call(node, position)
+        else:
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.expr):
+                    self.visit(child, _Position())
+                elif isinstance(child, ast.comprehension):
+                    self.visit(child.iter, _Position())
+
+    def _visit_items(self, items: Sequence[ast.expr], name: str) -> None:
+        for index, item in enumerate(items):
+            # OrderedDict([("conv1", nn.Conv2d(…))]) names its layers.
+            if isinstance(item, ast.Tuple) and len(item.elts) == 2 and _text_value(item.elts[0]):  # noqa: PLR2004
+                self.visit(item.elts[1], _Position(_member(name, _text_value(item.elts[0]))))
+            else:
+                self.visit(item, _Position(_member(name, str(index))))
+
+    def _visit_call(self, node: ast.Call, position: _Position) -> None:
+        if self.scope.is_sequence and ast.unparse(node.func) == SUPER_CONSTRUCTOR:
+            for index, item in enumerate(node.args):
+                self.visit(item, _Position(str(index)))
+            return
+        if self.layer_names.is_container(node.func):
+            # The argument of OrderedDict and of ModuleList is one list.
+            is_list = len(node.args) == 1 and isinstance(node.args[0], (ast.List, ast.Tuple, ast.Dict, ast.Call))
+            if is_list and not self._is_layer(node.args[0]):
+                self.visit(node.args[0], _Position(position.name))
+            else:
+                self._visit_items(node.args, position.name)
+            return
+        bound = self.bindings.get(dotted_name(node.func) or "")
+        local = self.layer_names.classes.get(bound.called if bound else dotted_name(node.func) or "")
+        called = self.layer_names.resolve(node.func) if bound is None else None if local else bound.called
+        # layers.Conv2D(8, 3)(x): the inputs come first, and the variable has the result.
+        if not isinstance(node.func, (ast.Name, ast.Attribute)):
+            for argument in node.args:
+                self.visit(argument, _Position())
+            self.visit(node.func, _Position())
+            return
+        if isinstance(node.func, ast.Attribute):
+            self.visit(node.func.value, _Position())
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+            self.visit(argument, _Position())
+        if called is not None or (local is not None and position.name):
+            self._add(node, called or local.name if local else str(called), position, local, bound)
+
+    def _is_layer(self, node: ast.expr) -> bool:
+        if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
+            return False
+        return not self.layer_names.is_container(node.func) and self.layer_names.resolve(node.func) is not None
+
+    def _add(
+        self,
+        node: ast.Call,
+        called: str,
+        position: _Position,
+        local: ast.ClassDef | None,
+        bound: ClassBinding | None = None,
+    ) -> None:
+        if len(self.found) >= MAX_LAYERS:
+            raise ConformanceError(f"more than {MAX_LAYERS} layers")
+        given = [*(bound.keywords if bound else ()), *node.keywords]
+        keywords = {str(one.arg or UNNAMED): argument_value(one.value, self.names) for one in given}
+        own = keywords.get("name")
+        last = called.rpartition(".")[2]
+        stored = position.name if last.lstrip("_")[:1].isupper() else ""
+        arguments = [Symbol(source_of(one)) if isinstance(one, ast.Starred) else None for one in node.args]
+        values = (found or argument_value(one, self.names) for found, one in zip(arguments, node.args, strict=True))
+        self.found.append(
+            FoundLayer(
+                self.scope,
+                own if isinstance(own, str) and own else stored or last.lower(),
+                node.lineno,
+                called,
+                tuple(values),
+                keywords,
+                source_of(node),
+                local.lineno if local else None,
+                position.returned,
+                bool(stored),
+                bound.note(source_of(node.func)) if bound else "",
+            )
+        )
+
+
+def _member(name: str, part: str) -> str:
+    return f"{name}.{part}" if name and part else ""
+
+
+def _text_value(node: ast.expr | None) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _target_name(node: ast.expr) -> str:
+    return (dotted_name(node) or "").removeprefix(f"{SELF}.")

@@ -1,0 +1,85 @@
+"""Translate a layer whose case is known to one surface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance import ConformanceError
+from conformance.adapters.api import LayerStep, ModuleStyle, Program, Surface, Unsupported, layer_steps
+from conformance.cases.case import Case
+from conformance.translation.ad_hoc_case import CaseRequest
+from conformance.translation.lowering import translate
+from conformance.translation.side_by_side import TranslationBackground, case_in_one_call, entries_for_case
+from conformance.translation.single_call import find_single_call
+from conformance.translation.source.translated_layer import TargetLayer
+from conformance.translation.step_lowering import native_limitation
+
+PLACEHOLDERS = frozenset({"kernel", "bias"})
+"""Variables of a program that pads first, with zeros in place of the weights of the layer."""
+PLAIN_STYLE = ModuleStyle((), "", "", "")
+HOW_TO_SEE = "`conformance translate` for this layer alone"
+
+
+def _program_of(request: CaseRequest, case: Case, surface: Surface) -> Program | Unsupported:
+    """Return the program of a case. A layer that pads first is one call where the surface has one."""
+    one_call = case_in_one_call(case, surface) if request.padding_mode else None
+    return translate(one_call or case, surface)
+
+
+def _steps_of(request: CaseRequest, case: Case, program: Program, style: ModuleStyle) -> tuple[LayerStep, ...] | None:
+    placeholders = PLACEHOLDERS if request.padding_mode else frozenset[str]()
+    return layer_steps(program.text, len(case.inputs), style, placeholders)
+
+
+def _caveats(case: Case, surface: Surface, program: Program) -> Iterator[str]:
+    """Yield why the program is not one native call."""
+    limitation = native_limitation(case, surface) if program.how != "native" else None
+    if limitation:
+        yield f"{program.how}: {limitation.reason}"
+
+
+def _depends_on_size(request: CaseRequest, surface: Surface, steps: tuple[LayerStep, ...], style: ModuleStyle) -> bool:
+    """Whether the text differs for another size of the input."""
+    for changed, other in request.other_sizes():
+        if changed == "the channels":
+            continue
+        try:
+            case = other.case()
+        except ConformanceError:  # the parameters are invalid for this size
+            continue
+        program = _program_of(other, case, surface)
+        if isinstance(program, Unsupported) or _steps_of(other, case, program, style) != steps:
+            return True
+    return False
+
+
+def target_layer(
+    request: CaseRequest, case: Case, surface: Surface, style: ModuleStyle, background: TranslationBackground
+) -> TargetLayer:
+    """Return the layer on a surface, or the reason why it has none.
+
+    For a known shape, it is the one call that is exact for this size, if there is one.
+    """
+    single = find_single_call(case, surface) if request.shape is not None and not request.padding_mode else None
+    case = single.case if single else case
+    program = _program_of(request, case, surface)
+    if isinstance(program, Unsupported):
+        return TargetLayer(surface.name, None, program.reason)
+    steps = _steps_of(request, case, program, style)
+    if steps is None:
+        return TargetLayer(surface.name, None, f"{program.how}: several calls share the weights, see {HOW_TO_SEE}")
+    return TargetLayer(
+        surface.name,
+        steps,
+        caveats=(
+            *([single.note] if single else []),
+            *_caveats(case, surface, program),
+            *_deviations(case, surface, background),
+        ),
+        needs_shape=request.shape is None and _depends_on_size(request, surface, steps, style),
+    )
+
+
+def _deviations(case: Case, surface: Surface, background: TranslationBackground) -> Iterator[str]:
+    for entry in entries_for_case(background, case, surface.name):
+        yield f"known deviation {entry.id}: {' '.join(entry.reason.split())}"

@@ -1,0 +1,195 @@
+"""The adapter for TensorFlow.js: its programs, and its worker under Node.js."""
+
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conformance.adapters import registry, tfjs
+from conformance.adapters.api import Program, Unsupported
+from conformance.adapters.tfjs.javascript_text import JAVASCRIPT, number
+from conformance.catalogue.loading import load_catalogue
+from conformance.execution.job import Job, Limits
+from conformance.execution.worker_process import Worker
+from conformance.translation.lowering import translate
+
+BACKEND = registry.get_backend("tfjs")
+CPU, WASM = BACKEND.surfaces
+CASES = {case.id: case for case in load_catalogue().select("standard")}
+X = np.arange(4, dtype=np.float32).reshape(1, 2, 2)
+RIGHT = "return x;"
+SETUP = """
+names.rejects = () => { throw new RangeError("no"); };
+names.scope = (run) => run();
+names.versions = { tfjs: "4.22.0" };
+"""
+"""A setup without TensorFlow.js."""
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="the program node is not installed")
+
+
+@pytest.fixture
+def new_worker():
+    """Return a function that makes a worker whose setup needs no package."""
+    made = []
+    fake = replace(BACKEND, setup=SETUP, worker=replace(BACKEND.worker, missing_requirement=lambda: None))
+
+    def make():
+        made.append(Worker(fake, limits=Limits(case_seconds=5), retry=False))
+        return made[-1]
+
+    yield make
+    for worker in made:
+        worker.stop()
+
+
+def job(body, x=X):
+    return Job(Program("tfjs.cpu", "native", f"function run(x) {{ {body} }}"), (x,))
+
+
+def text_of(case, surface=CPU):
+    program = translate(CASES[case], surface)
+    assert isinstance(program, Program), program
+    return program.text
+
+
+def test_program_is_a_function_that_moves_the_channels():
+    assert text_of("avg_pool/2d-padding-1") == (
+        "function run(x) {\n"
+        "  x = tf.tensor(...channelsLast(x));\n"
+        "  x = tf.avgPool(x, 3, 2, 1);\n"
+        "  return channelsFirst(x);\n"
+        "}\n"
+    )
+
+
+def test_padding_is_a_number_only_if_both_axes_have_the_same_window_and_stride():
+    assert "tf.maxPool(x, [2, 3], [2, 3], [[0, 0], [1, 1], [1, 1], [0, 0]])" in text_of(
+        "max_pool/book-rectangular-padding-1"
+    )
+
+
+def test_one_axis_is_pooled_as_a_plane():
+    assert "tf.squeeze(tf.avgPool(tf.expandDims(x, 1), [1, 4], [1, 4]," in text_of(
+        "avg_pool/1d-last-window-of-one-cell"
+    )
+
+
+def test_gradient_is_that_of_the_lines():
+    text = text_of("conv_grad/1d-kernel")
+    assert "  x = tf.grad((kernel) => {\n    x = tf.conv1d(x, kernel," in text
+    assert text.endswith("  })(kernel, grad);\n  return kernelFirst(x);\n}\n")
+
+
+def test_rounding_up_on_wasm_is_written_as_padding():
+    assert '"ceil"' in text_of("max_pool/2d-ceil")
+    assert '"ceil"' not in text_of("max_pool/2d-ceil", WASM)
+
+
+def test_windows_that_start_in_the_padding_are_not_rounded_up():
+    assert '"ceil"' not in text_of("max_pool/2d-ceil-last-window-in-the-padding")
+
+
+def test_wasm_gets_no_call_that_reads_outside_of_its_memory():
+    program = translate(CASES["max_pool/window-larger-than-input"], WASM)
+    assert isinstance(program, Unsupported)
+    assert "reads outside" in program.reason
+    assert "does not check" in translate(CASES["max_pool/rejects/stride-is-zero"], WASM).reason
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(2.0, "2"), (-0.0, "-0.0"), (0.1, "0.1"), (float("inf"), "Infinity"), (float("nan"), "NaN"), (1e300, "1e+300")],
+)
+def test_numbers_are_javascript(value, text):
+    assert number(value) == text
+
+
+def test_a_variable_is_declared_where_it_is_assigned_first():
+    text = JAVASCRIPT.program(["x"], ["scale = 2", "scale = 3", "x = tf.mul(x, scale)", "return x"])
+    assert text == "function run(x) {\n  let scale = 2;\n  scale = 3;\n  x = tf.mul(x, scale);\n  return x;\n}\n"
+
+
+def test_constant_array_has_every_bit_and_its_shape():
+    array = np.array([[1.5, -0.0]], np.float32)
+    assert JAVASCRIPT.array(array) == '{ data: Float32Array.of(1.5, -0.0), shape: [1, 2], dtype: "float32" }'
+
+
+def test_missing_packages_are_named_with_the_command_that_installs_them(monkeypatch, tmp_path):
+    monkeypatch.setattr(tfjs, "PACKAGES_FOLDER", tmp_path)
+    packages = "@tensorflow/tfjs@4.22.0 @tensorflow/tfjs-backend-wasm@4.22.0"
+    assert tfjs.missing_requirement() == f"TensorFlow.js is not installed: npm install --prefix {tmp_path} {packages}"
+    (tmp_path / "node_modules" / "@tensorflow" / "tfjs").mkdir(parents=True)
+    assert tfjs.missing_requirement() is None
+
+
+@needs_node
+def test_every_program_of_level_smoke_is_javascript(tmp_path):
+    texts = {
+        translate(case, surface).text
+        for case in load_catalogue().select("smoke")
+        for surface in (CPU, WASM)
+        if isinstance(translate(case, surface), Program)
+    }
+    assert len(texts) > 50
+    path = tmp_path / "programs.mjs"
+    path.write_text("".join(f"{{ {text} }}\n" for text in sorted(texts)), "utf-8")
+    assert subprocess.run([NODE, "--check", str(path)], check=False).returncode == 0
+    path.write_text("function run(x) { x = tf.( }\n", "utf-8")
+    assert subprocess.run([NODE, "--check", str(path)], check=False, stderr=subprocess.DEVNULL).returncode
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("body", "kind", "message"),
+    [
+        ("return x;", "returned", ""),
+        ("return {}.misspelled(x);", "crashed", "error in the program: TypeError"),
+        ("return misspelled;", "crashed", "error in the program: ReferenceError"),
+        ("return (;", "crashed", "error in the program: SyntaxError"),
+        ("return rejects(x);", "rejected", "RangeError: no"),
+        ("console.log('printed'); return x;", "returned", ""),
+        ("process.exit(3);", "crashed", "status 3"),
+        ("for (;;);", "timed_out", "no answer"),
+        ('throw new WebAssembly.RuntimeError("memory access out of bounds");', "crashed", "RuntimeError: memory"),
+    ],
+)
+def test_a_program_costs_one_case(new_worker, body, kind, message):
+    before, found, after = new_worker().outcomes([job(RIGHT), job(body), job(RIGHT)])
+    assert (before.kind, found.kind, after.kind) == ("returned", kind, "returned")
+    assert np.array_equal(after.arrays[0], X)
+    assert message in found.message
+
+
+@needs_node
+def test_a_tensor_with_another_number_of_elements_than_its_shape_is_no_array(new_worker):
+    (found,) = new_worker().outcomes([job("return { ...x, shape: [1, 2, 3] };")])
+    assert (found.kind, found.arrays) == ("returned", ())
+
+
+@needs_node
+@pytest.mark.parametrize("dtype", ["float32", "int32", "bool"])
+@pytest.mark.parametrize("shape", [(2, 3, 4), (2, 3, 4, 5), (1, 2, 3, 4, 5)])
+def test_layouts_are_those_of_moved_axes(new_worker, dtype, shape):
+    array = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    to_tensor = "const tensor = ([data, shape, dtype]) => ({ dataSync: () => data, shape, dtype, rank: shape.length });"
+    texts = [f"{to_tensor} return arrayOf(tensor({name}(x)));" for name in ("plain", "channelsLast", "kernelLast")]
+    texts += [f"{to_tensor} return {name}(tensor(plain(x)));" for name in ("channelsFirst", "kernelFirst")]
+    found = [one.arrays[0] for one in new_worker().outcomes([job(text, array) for text in texts])]
+    moved = (
+        array,
+        np.moveaxis(array, 1, -1),
+        np.moveaxis(array, (0, 1), (-1, -2)),
+        np.moveaxis(array, -1, 1),
+        np.moveaxis(array, (-1, -2), (0, 1)),
+    )
+    assert all(np.array_equal(one, other) and one.dtype == array.dtype for one, other in zip(found, moved, strict=True))
+
+
+@needs_node
+def test_version_of_the_setup_is_recorded(new_worker):
+    worker = new_worker()
+    worker.start()
+    assert worker.environment["packages"]["tfjs"] == "4.22.0"
