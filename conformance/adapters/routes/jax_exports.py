@@ -22,11 +22,11 @@ SETUP = f"""{jax.SETUP}
 import iree.compiler.version
 import iree.runtime.version
 import tensorflow as tf
-from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from jax.experimental import jax2tf
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+{tensorflow_lite.LITERT_SETUP}
 iree.compiler.__version__ = iree.compiler.version.VERSION
 iree.runtime.__version__ = iree.runtime.version.VERSION
 """

@@ -11,12 +11,14 @@ from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("tensorflow", "ai_edge_litert", "keras", "numpy")
 THREADS = tensorflow.THREADS
-# The programs state one thread for LiteRT.
-THREAD_SETTINGS = tensorflow.THREAD_SETTINGS
-INSTRUCTION_VARIABLES = tensorflow.INSTRUCTION_VARIABLES
-SETUP = f"""{tensorflow.SETUP}\
+LITERT_SETUP = """\
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+options = {"num_threads": 1}
 """
+THREAD_SETTINGS = {**tensorflow.THREAD_SETTINGS, '"num_threads": 1': '"num_threads": {}'}
+INSTRUCTION_VARIABLES = tensorflow.INSTRUCTION_VARIABLES
+SETUP = f"{tensorflow.SETUP}{LITERT_SETUP}"
 RESET = tensorflow.RESET
 
 
@@ -37,7 +39,7 @@ def run_litert(resolver: str, inputs: Sequence[str], array: str = "{}.numpy()") 
     arrays = ", ".join(f"{name}={array.format(name)}" for name in inputs)
     return (
         f"kernels = OpResolverType.{resolver}",
-        "interpreter = Interpreter(None, lite_model, num_threads=1, experimental_op_resolver_type=kernels)",
+        "interpreter = Interpreter(None, lite_model, experimental_op_resolver_type=kernels, **options)",
         f'x = interpreter.get_signature_runner()({arrays})["output_0"]',
     )
 
