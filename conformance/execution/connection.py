@@ -26,7 +26,7 @@ from conformance.execution.other_languages import json_lines
 from conformance.execution.protocol import Frame, encode_frame, read_frame
 from conformance.execution.worker import TEMPORARY_FOLDER_VARIABLE, remove_temporary_files
 from conformance.system import processes
-from conformance.system.owned_resources import owned_resource
+from conformance.system.owned_resources import owned_resource, resources_of_worker, semaphore_sets
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -81,6 +81,7 @@ class Connection:
         self.read_delay = 0.0
         self.forks = False
         self.resources_at_start: list[str] = []
+        self._semaphores_at_start = semaphore_sets()
         self._worker_pid = 0
         self._process_mark = uuid.uuid4().hex
         # An earlier program may have removed the folder of temporary files.
@@ -155,13 +156,14 @@ class Connection:
         return self.memory_bytes
 
     def owned_resource(self) -> str:
-        """Return what the worker owns that a program in another process may miss, "" if nothing.
+        """Return what the worker owns that a program in another process may miss, "" if nothing."""
+        folder = Path(self._temporary_folder)
+        return owned_resource(self.process.pid, self.resources_at_start, folder, self._semaphores_at_start)
 
-        A worker in another language does not report what it had after its setup, so nothing new is found.
-        """
-        if not self._is_python:
-            return ""
-        return owned_resource(self.process.pid, self.resources_at_start, Path(self._temporary_folder))
+    def note_setup(self, header: Mapping[str, Any]) -> None:
+        """Store what the process has after its setup. A worker in another language does not report it."""
+        self.forks = header["forks"]
+        self.resources_at_start = header["resources"] if self._is_python else resources_of_worker(self.process.pid)
 
     def stop(self) -> None:
         """Close the input of the process, wait for its exit, and kill what remains."""

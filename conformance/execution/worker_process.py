@@ -155,7 +155,7 @@ class Worker:
                 )
             raise WorkerFailed(f"setup: {header['message']}")
         self.environment = start_environment(header, self.backend)
-        connection.forks, connection.resources_at_start = header["forks"], header["resources"]
+        connection.note_setup(header)
         # The framework itself may use most of the memory; only what its programs add counts as a leak.
         self._memory_at_start = connection.measure_memory()
         self._waiting_since = time.monotonic()

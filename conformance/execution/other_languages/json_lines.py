@@ -22,6 +22,7 @@ from conformance.execution.worker import MAX_ERROR_MESSAGE_LENGTH, PROGRAM_ERROR
 from reports.results.vocabulary import Outcome, Word
 
 PROTOCOL_VERSION = 1
+MAX_AXES = 64
 MAX_LINE_BYTES = MAX_FRAME_BYTES // 3 * 4
 """Maximum length of a line: base64 writes three bytes as four characters."""
 MALFORMED: Frame = {}, []
@@ -70,6 +71,9 @@ def _decoded_array(item: Mapping[str, Any]) -> Array:
     if not isinstance(shape, list) or any(type(extent) is not int or extent < 0 for extent in shape):
         raise ValueError("not a shape")
     data = base64.b64decode(item["data"], validate=True)
+    # Without these limits, the product of a short line can have millions of digits.
+    if len(shape) > MAX_AXES or max(shape, default=0) > MAX_LINE_BYTES:
+        raise ValueError("not the shape of an array in a line")
     if len(data) != math.prod(shape) * dtype.itemsize:
         raise ValueError("the number of bytes is not that of the shape")
     return np.frombuffer(data, dtype).reshape(shape)

@@ -1,8 +1,11 @@
 """What a worker owns after a program, which another process may miss."""
 
+import ctypes
+
 import pytest
 
 from conformance.execution.job import Job
+from conformance.system.owned_resources import semaphore_sets
 from tests.support.fake_backends import backend, program
 from tests.support.started_workers import X, soon, started
 
@@ -32,6 +35,31 @@ if os.fork() == 0:
         time.sleep(60)
     os._exit(0)
 os.wait()"""
+MAPPING = """\
+import ctypes, fcntl, tempfile
+file = {open}
+file.write(bytes(4096))
+file.flush()
+{lock}
+library = ctypes.CDLL(None)
+library.mmap.restype = ctypes.c_void_p
+library.mmap(None, ctypes.c_size_t(4096), 1, 2, file.fileno(), ctypes.c_long(0))
+{remove}
+file.close()"""
+# The mapping can only be read, and no other process has it. The file is not in the temporary folder of the worker.
+LOCK_OF_A_MAPPING = MAPPING.format(
+    open="open('/dev/shm/conformance-owned-lock', 'wb+')",
+    lock="fcntl.flock(file, 2)",
+    remove="os.remove(file.name)",
+)
+DELETED_FILE = MAPPING.format(open="tempfile.TemporaryFile()", lock="", remove="")
+SEMAPHORE = """\
+import ctypes
+library = ctypes.CDLL(None, use_errno=True)
+key = library.semget(0, 1, 0o1600)
+library.semctl(key, 0, 16, 1)
+library.semop(key, (ctypes.c_short * 3)(0, -1, 0x1000), ctypes.c_size_t(1))
+os.semaphore = key"""
 OWNED = {
     "pass": "",
     "os.close(os.open('/dev/null', 0))": "",
@@ -44,10 +72,21 @@ OWNED = {
     f"import mmap\n{KEEP}mmap.mmap(-1, 4096)": "shared memory",
     "import tempfile\ntempfile.mkstemp()": "a temporary file",
     "if os.fork() == 0:\n    time.sleep(60)": "a process",
+    LOCK_OF_A_MAPPING: "a lock",
+    DELETED_FILE: "a deleted file",
+    SEMAPHORE: "a semaphore",
     DAEMON: "a process",
     NATIVE_THREAD: "a socket",
     TIMER: "a timer",
 }
+
+
+@pytest.fixture(autouse=True)
+def remove_semaphores():
+    before = semaphore_sets()
+    yield
+    for new in semaphore_sets() - before:
+        ctypes.CDLL(None).semctl(int(new), 0, 0)
 
 
 @pytest.mark.parametrize(("body", "owned"), OWNED.items(), ids=[f"{n}-{what}" for n, what in enumerate(OWNED.values())])

@@ -47,6 +47,8 @@ MALFORMED_LINES = [
     "send(request=id, arrays=[{}])",
     "send(request=id, arrays=[{**arrays[0], 'shape': [1, 1, 5]}])",
     "send(request=id, arrays=[{**arrays[0], 'shape': [True, 1, 4]}])",
+    "send(request=id, arrays=[{**arrays[0], 'shape': [int('9' * 4000)] * 2000, 'data': ''}])",
+    "send(request=id, arrays=[{**arrays[0], 'shape': [1] * 65}])",
     "send(request=id, arrays=[{**arrays[0], 'dtype': 'object'}])",
     "send(request=id, arrays=[{**arrays[0], 'data': '!'}])",
     "send(request=id, error={'kind': 'other', 'type': '', 'message': ''})",
@@ -195,3 +197,13 @@ def test_arrays_keep_every_bit():
 def test_end_of_the_replies_is_no_frame():
     assert read_frame(io.BytesIO(b"")) is None
     assert read_frame(io.BytesIO(b"{}")) is MALFORMED
+
+
+@pytest.mark.parametrize(
+    ("text", "owned"), [(RIGHT, ""), (f"import socket\nsys.kept = socket.socket()\n{RIGHT}", "a socket")]
+)
+def test_what_a_program_owns_is_found(new_worker, text, owned):
+    worker = new_worker(setup="sys.log = open(sys.executable, 'rb')")
+    (found,) = worker.outcomes([job(text)])
+    assert found.kind == "returned"
+    assert worker.connection.owned_resource() == owned
