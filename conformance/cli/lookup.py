@@ -84,11 +84,9 @@ def frameworks_of(backend: str, surface: str) -> set[str]:
 
 def _framework_surfaces(name: str) -> list[BackendSurface]:
     """Return the surfaces of a framework without secondary ones, which wrap or repeat the calls of others."""
-    return [
-        (backend, surface)
-        for backend, surface in describe.primary_surfaces()
-        if name in frameworks_of(backend.name, surface.name)
-    ]
+    # Programs in other languages repeat no calls, although they are secondary.
+    others = [one for one in describe.surfaces_by_name().values() if one[1].language]
+    return [one for one in [*describe.primary_surfaces(), *others] if name in frameworks_of(one[0].name, one[1].name)]
 
 
 def find_framework_surface(name: str) -> Surface:

@@ -33,6 +33,8 @@ from conformance.cases.operators import PadMode, Rounding
 MAX_PAD_VALUE = 2**63 - 1
 NO_LARGE_VALUE = Unsupported("the value of padding is at most 2**63 - 1")
 NO_EMPTY_ARGMAX = Unsupported("argmax rejects an array without elements")
+# The constant mode is the default.
+MODES = {PadMode.CONSTANT: None, **{mode: f'"{mode}"' for mode in (PadMode.EDGE, PadMode.REFLECT, PadMode.SYMMETRIC)}}
 NO_WRAP = Unsupported("mx.pad has no mode wrap")
 NO_NAMED_PADDING = Unsupported("padding has no name")
 OPERATIONS = ArrayOperations(
@@ -60,8 +62,10 @@ def pad(step: Step) -> Code:
     mode, value = step.parameters["mode"], step.parameters["value"]
     if mode == PadMode.WRAP:
         return NO_WRAP
+    if mode not in MODES:
+        return Unsupported(f"mx.pad has no mode {mode!r}")
     pads = str(pairs_for_all_axes(step.padding, channels_last=True))
-    name = None if mode == PadMode.CONSTANT else f'"{mode}"'
+    name = MODES[mode]
     if step.dtype == "uint64" and value > MAX_PAD_VALUE:
         return NO_LARGE_VALUE
     text = call("mx.pad", "x", pads, name, constant_values=number(value) if value else None)

@@ -41,6 +41,7 @@ INSTRUCTION_VARIABLES = {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}
 SETUP = """\
 import numpy as np
 import openvino as ov
+from onnx import TensorProto, helper, numpy_helper
 from openvino import opset16 as ops
 
 core = ov.Core()

@@ -18,12 +18,10 @@ from conformance.adapters.onnx.graph import model_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
 from conformance.cases.operators import PadMode
 
-# The other surfaces do not need the package onnx, so it is imported here and not in SETUP.
 SESSION = (
     'compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")',
     "x = compiled(inputs)[0]",
 )
-IMPORT = "from onnx import TensorProto, helper, numpy_helper"
 NODE_DTYPES: Mapping[str, frozenset[str]] = {**SCHEMA_DTYPES, "max_unpool": frozenset()}
 WINDOW_OPERATORS = nodes.POOLING_OPERATORS | {"conv", "conv_transpose"}
 NO_WRAP = Unsupported('"Unsupported padding mode: [wrap]"', rejected_call=ANY_CALL)
@@ -59,7 +57,7 @@ def _no_rule(node: str, _dtype: str) -> Unsupported:
 
 
 def _run_graph(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-    return (IMPORT, *model_lines(lines, names, constant_weights=True), *SESSION)
+    return (*model_lines(lines, names, constant_weights=True), *SESSION)
 
 
 def onnx_surface(

@@ -67,7 +67,7 @@ def _never_run(step: Step) -> Unsupported | None:
 
 
 def _unimplemented(node: str, _dtype: str) -> Unsupported:
-    return Unsupported(f'"Unimplemented({node}) ToTypedTranslator"')
+    return Unsupported(f'tract has no {node}: "Unimplemented({node}) ToTypedTranslator"')
 
 
 def composition_limit(step: Step, text: str) -> Unsupported | None:

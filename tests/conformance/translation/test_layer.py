@@ -53,6 +53,9 @@ NOT_PARSED_BACK = {
 ADAPTIVE_EQUIVALENTS = {"global_max_pool": "adaptive_max_pool", "global_avg_pool": "adaptive_avg_pool"}
 
 
+CASTS = (").to", ").astype", "].astype")
+
+
 def layer_text(program):
     """Return the source text of the layer or call of a program."""
     function = ast.parse(program.text).body[0]
@@ -63,6 +66,9 @@ def layer_text(program):
     layer = next((lines[name] for name in ("conv", "layer") if name in lines), lines["x"])
     if isinstance(layer, ast.Call) and layer.args and isinstance(layer.args[0], ast.Lambda):
         layer = layer.args[0].body
+    # A conversion of the layer or of its result is no part of the layer.
+    while isinstance(layer, ast.Call) and ast.unparse(layer.func).endswith(CASTS):
+        layer = layer.func.value
     return ast.unparse(layer)
 
 
@@ -132,7 +138,7 @@ def distinct(found, surface):
     for case, program in found:
         if (surface, case.operator) in NOT_PARSED_BACK:
             continue
-        if is_expressible(case, surface):
+        if is_expressible(case, surface) and "tf.nn.depthwise_conv2d" not in program.text:
             texts.setdefault((program.text, case.shape), (case, layer_text(program)))
     return list(texts.values())
 

@@ -29,12 +29,6 @@ def test_the_importer_reads_a_model_from_memory_with_constant_kernels():
     assert 'inputs = {"x": x}' in translated.text
 
 
-def test_the_package_onnx_is_imported_by_the_programs_that_need_it():
-    assert "import" not in registry.get_backend("openvino").surfaces[0].wrap_program([], ["x"])[0]
-    assert "    from onnx import" in program("max_pool", x=ROW, window=2).text
-    assert "onnx" not in registry.get_backend("openvino").setup
-
-
 def test_pad_has_no_mode_wrap():
     wrapped = node_limit(step("pad", mode=PadMode.WRAP))
     assert wrapped is NO_WRAP

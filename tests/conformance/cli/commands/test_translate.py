@@ -149,7 +149,7 @@ def test_every_parameter_has_an_option(translated, line, surface, says):
         ("'nn.MaxPool2d(3)' --from torhc", "--from torhc: unknown, did you mean 'torch'? known frameworks are flax, "),
         (
             "'nn.MaxPool2d(3)' --from nn",
-            "--from nn: a module of several frameworks, name one of flax, mxnet, tf, torch",
+            "--from nn: a module of several frameworks, name one of flax, mxnet, paddle, tf, torch",
         ),
         (
             "'nn.MaxPool2d(3)' --from torch.nn --stride 2",
@@ -186,7 +186,7 @@ def test_layer_with_same_padding_is_parsed_for_the_given_shape(translated):
     assert "x = F.pad(x, (0, 1, 0, 1), value=-np.inf)" in out
 
 
-@pytest.mark.parametrize(("said", "status"), [("keras.layers", 0), ("torch.nn", 0), ("F", 0), ("nn", 2)])
+@pytest.mark.parametrize(("said", "status"), [("keras.layers", 0), ("torch.nn", 0), ("F", 2), ("nn", 2)])
 def test_from_accepts_an_imported_name_of_a_single_dialect(translated, said, status):
     text = {"keras.layers": "keras.layers.MaxPool2D(2)", "F": "F.max_pool2d(x, 2)"}.get(said, "nn.MaxPool2d(2)")
     assert translated("", "--from", said, text)[0] == status
