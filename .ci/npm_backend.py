@@ -29,7 +29,10 @@ def main(name: str, *options: str) -> int:
     for file in ("package.json", "package-lock.json"):
         shutil.copy(Path(script).with_name(file), folder)
     install = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
-    subprocess.run(install, cwd=folder, check=True)  # noqa: S603 - npm ci of a fixed folder
+    installed = subprocess.run(install, cwd=folder, check=False)  # noqa: S603 - npm ci of a fixed folder
+    if installed.returncode:
+        print(f"{name}: npm ci failed with exit status {installed.returncode} in {folder}", file=sys.stderr)
+        return installed.returncode
     run = [sys.executable, "-m", "conformance.cli", "run", "--backend", name, *options]
     return subprocess.run(run, check=False).returncode  # noqa: S603 - a command of the suite
 
