@@ -45,6 +45,9 @@ class Recorded:
         self.memory_limit = self.memory_bytes = self.excess_bytes = 0
         self.process = type("Process", (), {"pid": 1})
 
+    def note_setup(self, header):
+        self.forks, self.resources_at_start = header["forks"], header["resources"]
+
     def send(self, header, arrays=()):
         pass
 
