@@ -81,6 +81,10 @@ class Connection:
         self.read_delay = 0.0
         self.forks = False
         self.resources_at_start: list[str] = []
+        # A worker in another language does not report its resources. They are read before its first program runs.
+        self._resources_known = threading.Event()
+        if self._is_python:
+            self._resources_known.set()
         self._semaphores_at_start = semaphore_sets()
         self._worker_pid = 0
         self._process_mark = uuid.uuid4().hex
@@ -161,9 +165,10 @@ class Connection:
         return owned_resource(self.process.pid, self.resources_at_start, folder, self._semaphores_at_start)
 
     def note_setup(self, header: Mapping[str, Any]) -> None:
-        """Store what the process has after its setup. A worker in another language does not report it."""
+        """Store what a Python worker reports of its setup."""
         self.forks = header["forks"]
-        self.resources_at_start = header["resources"] if self._is_python else resources_of_worker(self.process.pid)
+        if self._is_python:
+            self.resources_at_start = header["resources"]
 
     def stop(self) -> None:
         """Close the input of the process, wait for its exit, and kill what remains."""
@@ -241,8 +246,10 @@ class Connection:
         with contextlib.suppress(OSError):  # a broken pipe; the reading thread reports the exit of the worker
             while (frame := outbox.get()) is not None:
                 pipe.write(frame)
-                if outbox.empty():  # several queued frames are written with one system call
+                # Several queued frames are written with one system call, except for the setup.
+                if outbox.empty() or not self._resources_known.is_set():
                     pipe.flush()
+                    self._resources_known.wait()
         with contextlib.suppress(OSError):
             pipe.close()
 
@@ -250,9 +257,13 @@ class Connection:
         pipe, inbox = _require_pipe(self.process.stdout), self._inbox
         frames = io.BufferedReader(BatchedReader(pipe.fileno(), lambda: self.read_delay), CHUNK_BYTES)
         while (frame := self._read_frame(frames)) is not None:
+            if not self._resources_known.is_set():
+                self.resources_at_start = resources_of_worker(self.process.pid)
+                self._resources_known.set()
             # The event is set after the put: a pool that wakes up must find the frame, or it waits for the next event.
             inbox.put(frame)
             self._reply_arrived.set()
+        self._resources_known.set()  # the writing thread waits no longer
         inbox.put(None)
         self._reply_arrived.set()
         pipe.close()

@@ -3,15 +3,18 @@
 import io
 import json
 import sys
+import time
 
 import numpy as np
 import pytest
 
 from conformance.adapters.api import Program, WorkerCommand
+from conformance.execution import connection
 from conformance.execution.job import Job, Limits, WorkerFailed
 from conformance.execution.lone_worker import LoneWorker
 from conformance.execution.other_languages.json_lines import MALFORMED, encode_frame, read_frame
 from conformance.execution.worker_process import UNEXPECTED_FRAME_MESSAGE, Worker
+from conformance.system.owned_resources import resources_of_worker
 from tests.support.fake_backends import backend
 from tests.support.started_workers import PYTHON, X, gone, soon
 
@@ -207,3 +210,14 @@ def test_what_a_program_owns_is_found(new_worker, text, owned):
     (found,) = worker.outcomes([job(text)])
     assert found.kind == "returned"
     assert worker.connection.owned_resource() == owned
+
+
+def test_resources_of_the_first_program_are_not_those_of_the_setup(new_worker, monkeypatch):
+    def read_late(supervisor):
+        time.sleep(0.5)  # the first program would have run if it had been sent
+        return resources_of_worker(supervisor)
+
+    monkeypatch.setattr(connection, "resources_of_worker", read_late)
+    worker = new_worker()
+    outcomes(worker, f"sys.kept = open(sys.executable, 'rb')\n{RIGHT}")
+    assert worker.connection.owned_resource() == "an open file"
