@@ -175,6 +175,7 @@ class Model:
     source: the file or the reference. surface: the surface whose answers to conventions hold for the model.
     nodes: all nodes in the order of the graph, if the reader lists them. settings: numbers of other layers on whose
     default frameworks differ, by the kind of the layer: the different ones, each by the names of the framework.
+    versions: of the packages with which it was read. is_run: whether users run it on the surface.
     """
 
     source: str
@@ -183,6 +184,8 @@ class Model:
     others: Mapping[str, int] = field(default_factory=dict)
     nodes: tuple[ModelNode, ...] = ()
     settings: Mapping[str, Sequence[Mapping[str, float | None]]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    is_run: bool = True
 
     @property
     def is_chain(self) -> bool:

@@ -57,6 +57,7 @@ class _ResultRecord(msgspec.Struct):
     settings: dict[str, list[dict[str, float | None]]] = {}
     nodes: list[_NodeRecord] = []
     surface: str = ""
+    versions: dict[str, str] = {}
     error: str = ""
 
 
@@ -157,7 +158,10 @@ def read_model(source: ModelSource, seconds: float = READ_SECONDS) -> Model:
     layers = (validated(_layer_of(one)) for one in record.layers)
     nodes = (ModelNode(one.name, one.kind, tuple(one.inputs), tuple(one.outputs)) for one in record.nodes)
     surface = record.surface or (source.reader.surface if source.reader else "")
-    return Model(source.text, surface, tuple(layers), record.others, tuple(nodes), record.settings)
+    is_run = all(one.is_run for one in source.readers.values())
+    return Model(
+        source.text, surface, tuple(layers), record.others, tuple(nodes), record.settings, record.versions, is_run
+    )
 
 
 def _raise_error(source: ModelSource, message: str) -> None:

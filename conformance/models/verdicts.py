@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from conformance.cases.case import Case
 from conformance.exploration.evaluation import SurfaceResult
+from conformance.judging.ledger import LedgerEntry
 from conformance.models.geometry import CheckedLayer
 from conformance.models.layer import Model, ModelLayer
 from conformance.models.questions import Question
@@ -34,7 +35,8 @@ class TargetVerdict:
     results: the results by the numbers of the question. reason: why it is unsupported, why the program is not one
     call, or for which input sizes its one call is exact. conventions: different answers, with the numbers for which
     they matter. not_compared: the numbers for which the suite has no expected result, with the reason. smallest: the
-    smallest inputs found, by the differences.
+    smallest inputs found, by the differences. source_deviations: the entries of the ledger for the model's framework,
+    by the numbers for which its result is known to differ from the reference.
     """
 
     verdict: LayerVerdict
@@ -44,6 +46,7 @@ class TargetVerdict:
     conventions: Mapping[str, ConventionDifference] = field(default_factory=dict)
     not_compared: Mapping[str, str] = field(default_factory=dict)
     smallest: Mapping[DifferenceKey, SmallestInput] = field(default_factory=dict)
+    source_deviations: Mapping[str, LedgerEntry] = field(default_factory=dict)
 
     @property
     def differing(self) -> Mapping[str, SurfaceResult]:

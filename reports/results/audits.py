@@ -58,7 +58,8 @@ class LayerDifferenceRecord(JsonStruct, frozen=True, kw_only=True):
 
     numbers: the numbers of the input. text: when it differs, by how much, and why. convention: the id of the convention
     that the frameworks answer differently; "" for other differences. index, got, expected: the worst element.
-    budget_used: its error in multiples of the bound.
+    budget_used: its error in multiples of the bound. is_of_source: whether the model's framework differs from the
+    reference, as the ledger says; `numbers` then lists all for which it does.
     """
 
     numbers: str
@@ -73,6 +74,7 @@ class LayerDifferenceRecord(JsonStruct, frozen=True, kw_only=True):
     reason: str = ""
     issue: str = ""
     smallest: SmallestRecord | None = None
+    is_of_source: bool = False
 
 
 class TargetVerdictRecord(JsonStruct, frozen=True, kw_only=True):

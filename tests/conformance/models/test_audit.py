@@ -12,6 +12,7 @@ from conformance.models.layer import Model, ModelLayer
 from conformance.models.questions import Numbers
 from conformance.models.records import audit_record
 from conformance.models.report import WRITERS, markdown_lines, terminal_lines
+from conformance.models.source_framework import source_framework
 from conformance.models.verdicts import Audit
 from reference import Windows
 from reports.analysis.audits import remarks_of
@@ -110,6 +111,40 @@ def test_a_difference_in_the_ledger_is_known_and_passes():
     assert verdict(audit, "fake.lossy").verdict is LayerVerdict.EXPLAINED
     assert audit.passes
     assert [one.text for one in remarks(audit)] == ["for NaN: It loses a NaN."]
+
+
+SOURCE_ENTRY = LedgerEntry(
+    "drops", (), ("fake.source",), ("value",), "It drops a cell.", selector={"window": (2,), "values": ("integers",)}
+)
+
+
+def of_source(entry=SOURCE_ENTRY):
+    return source_framework(surface("fake.source"), Ledger((entry,)), {})
+
+
+def test_a_known_deviation_of_the_models_framework_is_known_where_the_target_agrees():
+    found = audited([POOL], surface("fake.right"), source=of_source())
+    assert verdict(found, "fake.right").verdict is LayerVerdict.EXPLAINED
+    assert found.passes
+    (remark,) = remarks(found, "fake.right")
+    assert remark.text.startswith("for integers, negative integers: ")
+    assert "is known to differ from the reference, with which the target agrees: It drops a cell." in remark.text
+    assert remark.difference.is_of_source
+
+
+def test_a_target_of_the_same_framework_that_agrees_shows_no_deviation():
+    entry = replace(SOURCE_ENTRY, surfaces=("fake.source", "fake.right"))
+    found = audited([POOL], surface("fake.right"), source=of_source(entry))
+    assert verdict(found, "fake.right").verdict is LayerVerdict.SAME
+    assert not remarks(found, "fake.right")
+
+
+def test_a_difference_of_the_target_stays_one_if_the_models_framework_differs_too():
+    entry = replace(SOURCE_ENTRY, selector={"values": ("nan",)})
+    found = audited([POOL], lossy(), source=of_source(entry))
+    assert verdict(found, "fake.lossy").verdict is LayerVerdict.DIFFERS
+    assert [one.verdict for one in remarks(found)] == [LayerVerdict.DIFFERS, LayerVerdict.EXPLAINED]
+    assert "is known to differ from the reference, too: It drops a cell." in remarks(found)[1].text
 
 
 def test_equal_layers_are_run_once_and_named_together():

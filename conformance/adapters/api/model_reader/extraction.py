@@ -117,6 +117,12 @@ def first_channels(array: Any, channels: Sequence[int]) -> Any:
     return numbers.tolist() if abs(numbers).max(initial=0) < float("inf") else None
 
 
+def imported_versions() -> dict[str, str]:
+    """Return the versions of the imported packages that have one."""
+    found = ((name, getattr(module, "__version__", None)) for name, module in list(sys.modules.items()))
+    return {name: one[:MAX_NAME_LENGTH] for name, one in found if "." not in name and isinstance(one, str)}
+
+
 def limit_resources(limits: dict[str, int]) -> None:
     """Limit memory and processor time of this process, and the size of the files that it writes."""
     for kind, name in ((resource.RLIMIT_AS, "memory_bytes"), (resource.RLIMIT_CPU, "processor_seconds")):
@@ -218,6 +224,7 @@ def main(request_path: str, result_path: str) -> None:
             "settings": model.settings,
             "nodes": model.nodes,
             "surface": model.surface,
+            "versions": imported_versions(),
         }
     except ModelError as error:
         result = {"error": str(error)}
