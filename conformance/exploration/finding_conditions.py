@@ -29,6 +29,9 @@ MIN_DIFFERING_SHARE = 0.4
 MIN_NUMBERS_GAIN = 0.03
 """Minimum increase of the agreement by which conditions about numbers are justified. Numbers hide a bug in some
 cases, so that conditions about them agree a little better even if the cause has nothing to do with them."""
+MIN_EXPLAINED_GAIN, MIN_EXPLAINED_SHARE = 0.015, 0.5
+"""The same, if conditions about numbers exclude most of the cases that differ with other numbers: they then explain
+why these agree."""
 MIN_NEIGHBOURS = 15
 """Number of neighbours that count even if fewer generated cases differ."""
 MAX_REMEMBERED = 1000
@@ -159,13 +162,22 @@ def find_conditions(
     every = [*agreeing, *hidden]
     with_numbers = _best_conditions(evidence.smallest, differing, every) if evidence.numbers else ()
     gained = agreement(with_numbers, differing, every) - agreement(found, differing, agreeing)
-    agreeing = every if gained > MIN_NUMBERS_GAIN else agreeing
-    result = _counted(with_numbers if gained > MIN_NUMBERS_GAIN else found, differing, agreeing)
+    required = MIN_EXPLAINED_GAIN if _explains(with_numbers, evidence.numbers, hidden) else MIN_NUMBERS_GAIN
+    if gained > required:
+        found, agreeing = with_numbers, every
+    result = _counted(found, differing, agreeing)
     if result.conditions and result.differing_share >= MIN_DIFFERING_SHARE:
         return result
     # The cases may differ for several reasons: then describe the smallest one alone.
     alone = shortest_conjunction([evidence.smallest], agreeing, _condition_rank)
     return _counted(alone or (), differing, agreeing)
+
+
+def _explains(conditions: tuple[str, ...], numbers: frozenset[str], hidden: Sequence[frozenset[str]]) -> bool:
+    """Whether conditions about numbers exclude most of the hidden cases that satisfy the other conditions."""
+    others = [features for features in hidden if features.issuperset(frozenset(conditions) - numbers)]
+    left = sum(features.issuperset(conditions) for features in others)
+    return len(others) - left > MIN_EXPLAINED_SHARE * len(others)
 
 
 def evidence_lists(

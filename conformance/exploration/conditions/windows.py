@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from itertools import combinations
 from types import MappingProxyType
 
 import numpy as np
 
 from conformance.cases import geometry
-from conformance.cases.arrays import Array
+from conformance.cases.arrays import Array, dtype_kind
 from conformance.cases.case import Case
-from conformance.cases.features.numbers import WindowCells, window_cells
+from conformance.cases.features.numbers import MAX_WINDOW_CELLS, WindowCells, window_cells
+from conformance.cases.generators import DtypeKind
 from conformance.cases.operators import OPERATORS, Arithmetic
 
 SIGNED_BYTE = 127
 """Largest signed byte."""
-MAX_CELLS = 30_000
+MAX_CELLS = MAX_WINDOW_CELLS
 """Maximum number of cells of all windows together. Cases with more have none of these features."""
 
 
@@ -95,6 +95,12 @@ def _plane_features(name: str, numbers: Array) -> Iterator[str]:
         return
     rows = numbers.reshape(math.prod(numbers.shape[:2]), -1)
     nans = np.isnan(rows)
+    if (rows <= 0).any():
+        yield f"a value of at most zero in {name}"
+    if (nans.any(1) & (nans.sum(1) % 2 == 0)).any():
+        yield f"an even number of NaN in a plane of {name}"
+    if (rows != rows[:, :1]).any():
+        yield f"different values in a plane of {name}"
     if nans[:, -1].any():
         yield f"NaN in the last cell of a plane of {name}"
     if (nans[:, -1] & (nans.sum(1) == 1)).any():
@@ -125,9 +131,16 @@ def _window_features(case: Case, x: Array) -> Iterator[str]:
             yield f"a window after the first image with {name}"
         if mask[..., -1].any():
             yield f"a last window with {name}"
-    for first, second in combinations(true, 2):
-        if (true[first] & true[second]).any():
-            yield f"a window with {first} and {second}"
+    yield from (f"a window with {first} and {second}" for first, second in _occurring_together(true))
+
+
+def _occurring_together(true: Mapping[str, Array]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of properties that one window has. true: for each property, the windows that have it."""
+    names = list(true)
+    rows = np.array([mask.ravel() for mask in true.values()], np.float32)  # one product counts the windows of all pairs
+    counts = rows @ rows.T if names else rows
+    for first, second in np.argwhere(np.triu(counts > 0, 1)) if names else ():
+        yield names[first], names[second]
 
 
 def _average_properties(case: Case, windows: WindowCells) -> dict[str, Array]:
@@ -141,7 +154,10 @@ def _average_properties(case: Case, windows: WindowCells) -> dict[str, Array]:
     elif case.parameters.get("count_include_pad") and (walk := geometry.case_windows(case)):
         counts = walk.counts(include_padding=True).ravel()
     averages = windows.filled(0).sum(-1) / np.maximum(counts, 1)
+    rounds = dtype_kind(case.dtype) is not DtypeKind.FLOATING
     return {
+        "an average other than zero": (np.trunc(averages) if rounds else averages) != 0,
+        "an average of several cells": np.broadcast_to(counts > 1, averages.shape),
         "an average that is not a whole number": np.isfinite(averages) & (averages != np.trunc(averages)),
         "a negative average": averages < 0,
     }
