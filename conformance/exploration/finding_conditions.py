@@ -13,6 +13,7 @@ from conformance.exploration.diagnosis import ShrunkSuspect
 from conformance.exploration.evaluation import CandidateResult
 from conformance.exploration.symptoms import OTHER_SURFACES, REFERENCE, OracleName, Symptom
 from reports.analysis.conditions import (
+    Preference,
     agreement,
     best_conjunction,
     certain_conjunction,
@@ -201,23 +202,8 @@ def _best_conditions(
     candidates: frozenset[str], differing: Sequence[frozenset[str]], agreeing: Sequence[frozenset[str]]
 ) -> tuple[str, ...]:
     """Return the conjunction of some candidates that agrees best with all cases, without superfluous conditions."""
-    found = best_conjunction(
-        candidates,
-        differing,
-        agreeing,
-        rank=_condition_rank,
-        max_conditions=MAX_CONDITIONS,
-        cost=count_properties,
-    )
-    found = certain_conjunction(
-        found,
-        candidates,
-        differing,
-        agreeing,
-        rank=_condition_rank,
-        max_conditions=MAX_CONDITIONS,
-        cost=count_properties,
-    )
+    found = best_conjunction(candidates, differing, agreeing, PREFERENCE)
+    found = certain_conjunction(found, candidates, differing, agreeing, PREFERENCE)
     return necessary_conditions(found, differing, agreeing)
 
 
@@ -248,3 +234,7 @@ def _has_nan(features: frozenset[str]) -> bool:
 def _condition_rank(condition: str) -> tuple[float | str, ...]:
     """Sort key of conditions: first those without a number, and dtypes last; then shorter conditions first."""
     return any(letter.isdigit() for letter in condition), condition.startswith("dtype"), len(condition), condition
+
+
+PREFERENCE = Preference(_condition_rank, count_properties, MAX_CONDITIONS)
+"""The preferred conjunctions: those with few properties, short phrases and no numbers."""
