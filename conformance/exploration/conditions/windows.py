@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -17,8 +18,8 @@ from conformance.cases.operators import OPERATORS, Arithmetic
 
 SIGNED_BYTE = 127
 """Largest signed byte."""
-MAX_CELLS = MAX_WINDOW_CELLS
-"""Maximum number of cells of all windows together. Cases with more have none of these features."""
+MAX_SAMPLED_CELLS = 30_000
+"""Number of cells of all windows above which only some windows are inspected, the first and last among them."""
 
 
 def _extremum(windows: WindowCells, sign: int) -> tuple[Array, Array]:
@@ -81,7 +82,7 @@ WINDOW_PROPERTIES: Mapping[str, Callable[[WindowCells], Array]] = MappingProxyTy
 def place_features(case: Case) -> Iterator[str]:
     """Yield where windows and planes have properties of their numbers, for small inputs."""
     for name, spec in case.inputs.items():
-        if not geometry.is_inspected(spec) or math.prod(spec.shape) > MAX_CELLS or len(spec.shape) <= 2:  # noqa: PLR2004
+        if math.prod(spec.shape) > MAX_WINDOW_CELLS or len(spec.shape) <= 2:  # noqa: PLR2004
             continue
         numbers = spec.make().astype(np.float64)
         yield from _plane_features(name, numbers)
@@ -116,12 +117,13 @@ def _plane_features(name: str, numbers: Array) -> Iterator[str]:
 
 def _window_features(case: Case, x: Array) -> Iterator[str]:
     windows = window_cells(case, x)
-    if windows is None or not windows.cells.size or windows.cells.size > MAX_CELLS:
+    if windows is None or not windows.cells.size:
         return
+    windows, selected = _sampled(windows)
     with np.errstate(invalid="ignore"):
         shape = windows.cells.shape[:3]
         every = {name: np.broadcast_to(is_true(windows), shape) for name, is_true in WINDOW_PROPERTIES.items()}
-        every |= _average_properties(case, windows)
+        every |= _average_properties(case, windows, selected)
     true = {name: mask for name, mask in every.items() if mask.any()}
     for name, mask in true.items():
         yield f"a window with {name}"
@@ -134,6 +136,17 @@ def _window_features(case: Case, x: Array) -> Iterator[str]:
     yield from (f"a window with {first} and {second}" for first, second in _occurring_together(true))
 
 
+def _sampled(windows: WindowCells) -> tuple[WindowCells, Array]:
+    """Return at most about MAX_SAMPLED_CELLS cells, evenly from all windows, images and channels; and these windows."""
+    cells, selected = windows.cells, [np.arange(size) for size in windows.cells.shape[:3]]
+    for axis in (2, 0, 1):
+        size = cells.shape[axis]
+        count = min(size, max(2, size * MAX_SAMPLED_CELLS // cells.size))
+        selected[axis] = np.unique(np.linspace(0, size - 1, count).astype(int))
+        cells = cells.take(selected[axis], axis)
+    return replace(windows, cells=cells, inside=windows.inside[selected[2]]), selected[2]
+
+
 def _occurring_together(true: Mapping[str, Array]) -> Iterator[tuple[str, str]]:
     """Yield the pairs of properties that one window has. true: for each property, the windows that have it."""
     names = list(true)
@@ -143,8 +156,8 @@ def _occurring_together(true: Mapping[str, Array]) -> Iterator[tuple[str, str]]:
         yield names[first], names[second]
 
 
-def _average_properties(case: Case, windows: WindowCells) -> dict[str, Array]:
-    """Return the properties of the averages that a kernel computes, (n, c, windows)."""
+def _average_properties(case: Case, windows: WindowCells, selected: Array) -> dict[str, Array]:
+    """Return the properties of the averages that a kernel computes, (n, c, windows). selected: see `_sampled`."""
     described = OPERATORS.get(case.operator)
     if described is None or described.arithmetic is not Arithmetic.AVERAGE:
         return {}
@@ -152,7 +165,7 @@ def _average_properties(case: Case, windows: WindowCells) -> dict[str, Array]:
     if isinstance(divisor, int) and divisor > 0:
         counts = np.full_like(counts, divisor)
     elif case.parameters.get("count_include_pad") and (walk := geometry.case_windows(case)):
-        counts = walk.counts(include_padding=True).ravel()
+        counts = walk.counts(include_padding=True).ravel()[selected]
     averages = windows.filled(0).sum(-1) / np.maximum(counts, 1)
     rounds = dtype_kind(case.dtype) is not DtypeKind.FLOATING
     return {

@@ -61,6 +61,20 @@ def test_conditions_about_numbers_need_a_larger_gain():
     assert "a zero in x" in found(many + others)
 
 
+def test_conditions_about_numbers_need_a_smaller_gain_if_they_explain_the_hidden_cases():
+    """The hidden cases have no zero, or have one."""
+    numbers = frozenset({"a zero in x"})
+    differing = [{"dilation", *numbers}] * 40
+    record = record_of(differing, [{"dilation"}] * 3 + [{"2-D", *numbers}] * 40)
+
+    def found(hidden):
+        evidence = Evidence(frozenset({"dilation", *numbers}), hidden=[frozenset(hidden)] * 2, numbers=numbers)
+        return find_conditions(evidence, record, VALUE, lambda _: False).conditions
+
+    assert set(found({"dilation"})) == {"dilation", *numbers}
+    assert found({"dilation", *numbers}) == ("dilation",)
+
+
 def test_a_case_whose_numbers_hide_the_difference_says_nothing_about_its_parameters():
     differing, hidden = [frozenset({"dilation", "1-D"})] * 20, [frozenset({"dilation", "2-D"})] * 9
     record = record_of([], [{"2-D"}] * 20 + [{"1-D"}] * 8)
