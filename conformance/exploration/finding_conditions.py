@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -230,10 +231,20 @@ def _has_nan(features: frozenset[str]) -> bool:
     return any(feature.startswith(NAN_PREFIX) for feature in features)
 
 
+LOWER_LIMIT = re.compile(r"(?:more than |.* of (?=.* or more$))(\d[\d,]*)")
+"""Conditions that state a lower limit of a size, and the limit."""
+
+
 @cache
 def _condition_rank(condition: str) -> tuple[float | str, ...]:
-    """Sort key of conditions: first those without a number, and dtypes last; then shorter conditions first."""
-    return any(letter.isdigit() for letter in condition), condition.startswith("dtype"), len(condition), condition
+    """Sort key of conditions: first those without a number, and dtypes last; then shorter conditions first.
+
+    Of lower limits of a size the largest is first: cases with smaller sizes agreed while the smallest case was shrunk.
+    """
+    limit = LOWER_LIMIT.match(condition)
+    least = int(limit.group(1).replace(",", "")) if limit else 0
+    has_number = any(letter.isdigit() for letter in condition)
+    return has_number, condition.startswith("dtype"), -least, len(condition), condition
 
 
 PREFERENCE = Preference(_condition_rank, count_properties, MAX_CONDITIONS)

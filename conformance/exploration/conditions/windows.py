@@ -29,8 +29,9 @@ def _extremum(windows: WindowCells, sign: int) -> tuple[Array, Array]:
 
 
 def _occurs_twice(windows: WindowCells, sign: int) -> Array:
+    """Whether several cells are the extremum of a window. NaN is the extremum of its window."""
     cells, largest = _extremum(windows, sign)
-    return np.asarray(windows.where(cells == largest[..., None]) > 1)
+    return np.asarray(windows.where((cells == largest[..., None]) | np.isnan(cells)) > 1)
 
 
 def _is_at(windows: WindowCells, sign: int, position: int) -> Array:
@@ -54,6 +55,12 @@ WINDOW_PROPERTIES: Mapping[str, Callable[[WindowCells], Array]] = MappingProxyTy
         "minus infinity": lambda windows: windows.where(np.isneginf(windows.cells)) > 0,
         "a zero": lambda windows: windows.where(windows.cells == 0) > 0,
         "a negative zero": lambda windows: windows.where((windows.cells == 0) & np.signbit(windows.cells)) > 0,
+        "zeros of both signs": lambda windows: (
+            (windows.where((windows.cells == 0) & np.signbit(windows.cells)) > 0)
+            & (windows.where((windows.cells == 0) & ~np.signbit(windows.cells)) > 0)
+        ),
+        "zero as its largest value": lambda windows: _extremum(windows, 1)[1] == 0,
+        "zero as its smallest value": lambda windows: _extremum(windows, -1)[1] == 0,
         "a negative value": lambda windows: windows.where(windows.cells < 0) > 0,
         "only negative values": lambda windows: (
             (windows.where(windows.cells < 0) == windows.sizes) & (windows.sizes > 0)

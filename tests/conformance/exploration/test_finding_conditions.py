@@ -48,6 +48,16 @@ def test_one_cause_may_show_as_numbers_or_as_a_shape_but_not_as_a_rejection():
     assert rejected.may_cause(rejected)
 
 
+def test_of_limits_that_agree_alike_the_one_nearest_to_the_smallest_case_is_named():
+    """No case has between 4 and 65,535 images, and shrinking tried smaller batches."""
+    limits = {"batch of 4 or more", "batch of 65,536 or more", "batch of 257 or more"}
+    record = record_of([limits] * 9, [{"batch of 2 or more"}] * 9)
+    assert conditions_of(limits, record) == ("batch of 65,536 or more",)
+    assert conditions_of({*limits, "several images"}, record_of([{*limits, "several images"}] * 9, [{"1-D"}] * 9)) == (
+        "several images",
+    )
+
+
 def test_conditions_about_numbers_need_a_larger_gain():
     differing = [{"dilation", "a zero in x"}] * 20
     few, many = [{"dilation"}] * 1, [{"dilation"}] * 9
