@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from conformance.cases import geometry
-from conformance.cases.arrays import Array, dtype_kind
+from conformance.cases.arrays import NUMPY_DTYPES, Array, dtype_kind
 from conformance.cases.case import Case
 from conformance.cases.features.numbers import MAX_WINDOW_CELLS, WindowCells, window_cells
 from conformance.cases.generators import DtypeKind
@@ -93,6 +93,8 @@ def place_features(case: Case) -> Iterator[str]:
             continue
         numbers = spec.make().astype(np.float64)
         yield from _plane_features(name, numbers)
+        if NUMPY_DTYPES[spec.dtype].kind in "iu" and numbers.size:
+            yield from _half_features(name, numbers > np.iinfo(NUMPY_DTYPES[spec.dtype]).max // 2)
         if name == "x":
             yield from _window_features(case, numbers)
 
@@ -120,6 +122,15 @@ def _plane_features(name: str, numbers: Array) -> Iterator[str]:
     for sign, word in ((1, "positive"), (-1, "negative")):
         if np.isinf(sign * rows).any() and (sign * rows == np.inf).any():
             yield f"a {word} infinity in {name}"
+
+
+def _half_features(name: str, is_upper: Array) -> Iterator[str]:
+    """Yield whether integers are in the upper half of the positive range of their dtype, (n, c, *spatial)."""
+    rows = is_upper.reshape(math.prod(is_upper.shape[:2]), -1)
+    if rows.any():
+        yield f"a number in the upper half of its range in {name}"
+    if (rows.any(1) & ~rows.all(1)).any():
+        yield f"numbers in both halves of their range in a plane of {name}"
 
 
 def _window_features(case: Case, x: Array) -> Iterator[str]:

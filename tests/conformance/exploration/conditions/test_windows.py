@@ -50,6 +50,17 @@ def test_a_place_is_named_only_where_the_property_is(feature, true, false):
     assert feature not in places(false)
 
 
+@pytest.mark.parametrize(
+    ("values", "upper", "both"),
+    [([1, 200], True, True), ([200, 201], True, False), ([1, 127], False, False), ([1, 128], True, True)],
+)
+def test_integers_are_compared_with_half_of_their_range(values, upper, both):
+    raw = {"id": "a", "x": {"values": [[values]], "dtype": "uint8"}, "window": [1]}
+    found = {*place_features(parse_case({"operator": "max_pool", "source": "-"}, raw, "a"))}
+    assert ("a number in the upper half of its range in x" in found) is upper
+    assert ("numbers in both halves of their range in a plane of x" in found) is both
+
+
 def test_padding_and_values_are_compared_in_one_window():
     feature = "a window with padding and only negative values"
     assert feature in places([[[-1, 1, 1]]], padding=[[1, 0]])
