@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -73,6 +74,15 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
         "more padding before than after": lambda axis: axis.before > axis.after,
         "more padding after than before": lambda axis: axis.after > axis.before,
         "different padding at its ends": lambda axis: axis.before != axis.after,
+        "the same padding at both ends": lambda axis: axis.before == axis.after > 0,
+        "padding at both ends": lambda axis: min(axis.before, axis.after) > 0,
+        "an odd number of cells of padding": lambda axis: (axis.before + axis.after) % 2 == 1,
+        "padding that is not spread evenly": lambda axis: not 0 <= axis.after - axis.before <= 1,
+        "padding before at least as wide as its cells": lambda axis: axis.before >= axis.extent > 0,
+        "padding before wider than its cells": lambda axis: axis.before > axis.extent,
+        "padding after at least as wide as its cells": lambda axis: axis.after >= axis.extent > 0,
+        "padding after wider than its cells": lambda axis: axis.after > axis.extent,
+        "padding as wide as its cells less one": lambda axis: max(axis.before, axis.after) >= max(axis.extent - 1, 1),
         "a crop before": lambda axis: axis.before < 0,
         "a crop after": lambda axis: axis.after < 0,
         "a window of one cell": lambda axis: axis.window == 1,
@@ -85,6 +95,9 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
         "stride 1": lambda axis: axis.stride == 1,
         "dilation": lambda axis: axis.dilation > 1,
         "windows that overlap": lambda axis: axis.stride < axis.reach,
+        "windows that share one cell": lambda axis: axis.window > 1 and axis.stride == axis.reach - 1,
+        "a window of all its cells": lambda axis: axis.window == axis.extent,
+        "a window larger than its cells": lambda axis: axis.window > axis.extent,
         "gaps between windows": lambda axis: axis.stride > axis.reach,
         "cells left over": lambda axis: axis.left > 0,
         "no cells left over": lambda axis: axis.left == 0,
@@ -107,7 +120,7 @@ def condition_features(case: Case) -> frozenset[str]:
 
 
 TWO_PROPERTIES = re.compile(
-    "(an axis|a window) with .+ and |a (first|last) axis with |a last window with "
+    "(an axis|a window) with .+ and |a (first|middle|last) axis with |several axes with .+|a last window with "
     "|a window (of the last channel|after the first image) with |(at most|more than) [0-9,]+ |a number of "
     "|several cells as the divisor"
 )
@@ -163,6 +176,10 @@ def _axis_features(axes: list[Axis]) -> Iterator[str]:
     yield from (f"an axis with {phrase}" for phrase in dict.fromkeys(phrase for one in true for phrase in one))
     yield from (f"a first axis with {phrase}" for phrase in true[0])
     yield from (f"a last axis with {phrase}" for phrase in true[-1])
+    if len(axes) == 3:  # noqa: PLR2004 - the axes of volumes
+        yield from (f"a middle axis with {phrase}" for phrase in true[1])
+    counted = Counter(phrase for one in true for phrase in one)
+    yield from (f"several axes with {phrase}" for phrase, count in counted.items() if count > 1)
     yield from (f"{phrase} on every axis" for phrase in true[0] if all(phrase in one for one in true))
     pairs = dict.fromkeys(pair for one in true for pair in combinations(one, 2))
     yield from (f"an axis with {first} and {second}" for first, second in pairs)
@@ -171,6 +188,9 @@ def _axis_features(axes: list[Axis]) -> Iterator[str]:
     for name in ("stride", "dilation", "window"):
         if len({getattr(axis, name) for axis in axes}) == 1:
             yield f"the same {name} on every axis"
+    for name, text in (("extent", "extents"), ("output", "output extents"), ("bins", "numbers of bins")):
+        if len({getattr(axis, name) for axis in axes}) > 1:
+            yield f"{text} that differ between axes"
 
 
 def _absent_features(case: Case) -> Iterator[str]:
@@ -185,6 +205,9 @@ def _absent_features(case: Case) -> Iterator[str]:
     for name in NAMED_PARAMETERS:
         if name in given and given[name] == described.defaults.get(name):
             yield f"{name} = {given[name]}"
+    if isinstance(divisor := given.get("divisor"), int) and (window := parameter_per_axis(case, "window")):
+        is_same = divisor == math.prod(window)
+        yield f"a divisor {'equal to' if is_same else 'other than'} the number of cells in a window"
     dtype = NUMPY_DTYPES[case.dtype]
     yield "floating-point numbers" if dtype.kind in "fV" else "no floating-point numbers"
     yield f"{8 * dtype.itemsize}-bit numbers"

@@ -40,6 +40,17 @@ PLANE = {"window": (2, 2), "stride": (1, 2), "padding": ((1, 0), (0, 0)), "dilat
         ({"operator": "adaptive_max_pool", "output_size": (1,)}, "an axis with several cells and one bin"),
         ({"operator": "adaptive_max_pool", "output_size": (7,)}, "an axis with more bins than cells"),
         ({"operator": "adaptive_max_pool"}, "an axis with fewer bins than cells"),
+        ({"padding": ((1, 0),)}, "an axis with an odd number of cells of padding"),
+        ({"padding": ((1, 0),)}, "an axis with padding that is not spread evenly"),
+        ({"padding": ((1, 1),)}, "an axis with the same padding at both ends"),
+        ({"shape": (1, 2, 1), "padding": ((1, 0),)}, "an axis with padding before at least as wide as its cells"),
+        ({"shape": (1, 2, 1), "padding": ((0, 2),)}, "an axis with padding after wider than its cells"),
+        ({"operator": "pad", "pads": ((0, 5),)}, "an axis with padding as wide as its cells less one"),
+        ({"stride": (2,)}, "an axis with windows that share one cell"),
+        ({"shape": (1, 2, 3)}, "an axis with a window of all its cells"),
+        ({"shape": (1, 2, 2), "padding": ((0, 1),)}, "an axis with a window larger than its cells"),
+        ({"operator": "avg_pool", "divisor": 2}, "a divisor other than the number of cells in a window"),
+        ({"operator": "avg_pool", "divisor": 3}, "a divisor equal to the number of cells in a window"),
     ],
 )
 def test_a_phrase_is_true_for_a_changed_case_and_not_for_all(changes, feature):
@@ -55,6 +66,24 @@ def test_two_properties_of_different_axes_are_not_those_of_one_axis():
     assert "a last axis with padding before" not in features
     assert "the same window on every axis" in features
     assert "the same stride on every axis" not in features
+
+
+def test_padding_with_the_odd_cell_after_is_spread_evenly():
+    features = condition_features(case_of(padding=((0, 1),)))
+    assert "an axis with an odd number of cells of padding" in features
+    assert "an axis with padding that is not spread evenly" not in features
+
+
+def test_the_middle_axis_and_several_axes_are_named():
+    volume = {"window": (1, 2, 2), "stride": (1, 2, 2), "padding": ((0, 0), (1, 0), (0, 0)), "dilation": (1, 1, 1)}
+    features = condition_features(case_of((1, 1, 4, 4, 6), **volume))
+    assert "a middle axis with padding before" in features
+    assert "several axes with a stride" in features
+    assert "several axes with padding before" not in features
+    assert "extents that differ between axes" in features
+    plane = condition_features(case_of((1, 1, 5, 5), **PLANE))
+    assert "extents that differ between axes" not in plane
+    assert not any(feature.startswith("a middle axis") for feature in plane)
 
 
 def test_the_vocabulary_contains_the_features_of_the_case():
@@ -73,6 +102,8 @@ def test_axes_have_the_computed_padding_of_a_word():
         ("an axis with padding", 1),
         ("an axis with padding and a stride", 2),
         ("a last axis with a stride", 2),
+        ("a middle axis with a stride", 2),
+        ("several axes with a stride", 2),
         ("a window with NaN and a zero", 2),
         ("several channels", 1),
         ("more than 5 cells in a window", 2),
