@@ -62,6 +62,12 @@ class Axis:
         return (self.extent + self.before + self.after - self.reach) % self.stride
 
     @property
+    def has_partial_window_behind(self) -> bool:
+        """Whether a partial last window would start behind the input. Rounding up does not count such a window."""
+        start = ((self.extent + self.before + self.after - self.reach) // self.stride + 1) * self.stride
+        return self.left > 0 and start >= self.before + self.extent
+
+    @property
     def has_rounded_bins(self) -> bool:
         """Whether an edge of a bin changes if it is computed as a multiple of the bin size, rounded to float32."""
         if not 0 < self.bins <= MAX_COMPUTED_BINS:
@@ -116,6 +122,7 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
         "a window larger than its cells": lambda axis: axis.window > axis.extent,
         "gaps between windows": lambda axis: axis.stride > axis.reach,
         "cells left over": lambda axis: axis.left > 0,
+        "a partial window behind its cells": lambda axis: axis.has_partial_window_behind,
         "no cells left over": lambda axis: axis.left == 0,
         "output padding": lambda axis: axis.more > 0,
         "one bin": lambda axis: axis.bins == 1,

@@ -74,6 +74,15 @@ def test_edges_of_bins_are_compared_with_multiples_of_the_rounded_size(extent, b
     assert Axis(extent, bins, bins=bins).has_rounded_bins is changes
 
 
+@pytest.mark.parametrize(
+    ("extent", "after", "stride", "is_behind"), [(4, 0, 4, True), (4, 0, 3, False), (5, 0, 3, False), (3, 2, 2, True)]
+)
+def test_a_partial_window_behind_an_axis_starts_after_its_last_cell(extent, after, stride, is_behind):
+    """Windows of two cells. With four cells and stride 3, the second window would start at the last cell."""
+    axis = Axis(extent, 1, after=after, window=2, stride=stride)
+    assert axis.has_partial_window_behind is is_behind
+
+
 def test_padding_with_the_odd_cell_after_is_spread_evenly():
     features = condition_features(case_of(padding=((0, 1),)))
     assert "an axis with an odd number of cells of padding" in features
