@@ -40,9 +40,9 @@ MAX_DECISIVE, DECISIVE_OF_EACH = 40, 4
 """Maximum number of decisive cases, and of those that decide between the conditions and one competing conjunction."""
 PROBED_FACTORS = ("batch", "channels", "out", "groups", "extent")
 """Factors whose sizes are tested at limits. Draws rarely have such a size, and then other rare sizes too."""
-PROBED_SIZES = (1, 2, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65)
+PROBED_SIZES = (2, 3, 4, 8, 9, 16, 17, 32, 33, 64, 65)
 """Sizes at which the behaviour of a framework often changes: widths of blocks, and one more."""
-PROBED_CASES, MAX_PROBES = 3, 60
+PROBED_CASES, MAX_PROBES = 6, 120
 """Number of cases whose sizes are changed, and maximum number of changed cases. Only the first round has these."""
 MAX_REPEATED = 60
 """Maximum number of cases in a round that run again with other numbers."""

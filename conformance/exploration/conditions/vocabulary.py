@@ -17,6 +17,8 @@ from itertools import chain, combinations
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import Case
@@ -30,6 +32,9 @@ LIMITS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 25, 31, 32, 33, 63, 64, 65, 127
 """Sizes up to which, and above which, a cause may show."""
 FACTORS = (2, 4, 8, 16, 32, 64)
 """Widths of blocks. A cause may need a number of channels that is a multiple of one, or that is not."""
+
+MAX_COMPUTED_BINS = 65_536
+"""Maximum number of bins of an axis whose edges are computed."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,23 @@ class Axis:
     def left(self) -> int:
         """Number of cells behind the last complete window."""
         return (self.extent + self.before + self.after - self.reach) % self.stride
+
+    @property
+    def has_partial_window_behind(self) -> bool:
+        """Whether a partial last window would start behind the input. Rounding up does not count such a window."""
+        start = ((self.extent + self.before + self.after - self.reach) // self.stride + 1) * self.stride
+        return self.left > 0 and start >= self.before + self.extent
+
+    @property
+    def has_rounded_bins(self) -> bool:
+        """Whether an edge of a bin changes if it is computed as a multiple of the bin size, rounded to float32."""
+        if not 0 < self.bins <= MAX_COMPUTED_BINS:
+            return False
+        index = np.arange(self.bins + 1)
+        edges = index.astype(np.float32) * np.float32(self.extent / self.bins)
+        starts, ends = index[:-1] * self.extent // self.bins, -(-index[1:] * self.extent // self.bins)
+        is_exact = (np.floor(edges[:-1]) == starts) & (np.minimum(np.ceil(edges[1:]), self.extent) == ends)
+        return not bool(is_exact.all())
 
 
 AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
@@ -100,6 +122,7 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
         "a window larger than its cells": lambda axis: axis.window > axis.extent,
         "gaps between windows": lambda axis: axis.stride > axis.reach,
         "cells left over": lambda axis: axis.left > 0,
+        "a partial window behind its cells": lambda axis: axis.has_partial_window_behind,
         "no cells left over": lambda axis: axis.left == 0,
         "output padding": lambda axis: axis.more > 0,
         "one bin": lambda axis: axis.bins == 1,
@@ -107,6 +130,7 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
         "fewer bins than cells": lambda axis: 0 < axis.bins < axis.extent,
         "more bins than cells": lambda axis: axis.bins > axis.extent,
         "as many bins as cells": lambda axis: axis.bins == axis.extent > 0,
+        "bins whose edges change if their size is rounded": lambda axis: axis.has_rounded_bins,
         "bins of different sizes": lambda axis: axis.bins > 0 and axis.extent % axis.bins > 0,
     }
 )

@@ -5,7 +5,7 @@ import pytest
 from conformance.cases.arrays import ArraySpec
 from conformance.cases.case import Case, Value
 from conformance.cases.features.case_features import case_features
-from conformance.exploration.conditions.vocabulary import case_axes, condition_features, count_properties
+from conformance.exploration.conditions.vocabulary import Axis, case_axes, condition_features, count_properties
 
 
 def case_of(shape=(1, 2, 6), operator="max_pool", **parameters):
@@ -66,6 +66,21 @@ def test_two_properties_of_different_axes_are_not_those_of_one_axis():
     assert "a last axis with padding before" not in features
     assert "the same window on every axis" in features
     assert "the same stride on every axis" not in features
+
+
+@pytest.mark.parametrize(("extent", "bins", "changes"), [(10, 4, False), (7, 3, False), (4, 28, True), (26, 22, True)])
+def test_edges_of_bins_are_compared_with_multiples_of_the_rounded_size(extent, bins, changes):
+    """In float32, 21 times 4 / 28 is more than 3."""
+    assert Axis(extent, bins, bins=bins).has_rounded_bins is changes
+
+
+@pytest.mark.parametrize(
+    ("extent", "after", "stride", "is_behind"), [(4, 0, 4, True), (4, 0, 3, False), (5, 0, 3, False), (3, 2, 2, True)]
+)
+def test_a_partial_window_behind_an_axis_starts_after_its_last_cell(extent, after, stride, is_behind):
+    """Windows of two cells. With four cells and stride 3, the second window would start at the last cell."""
+    axis = Axis(extent, 1, after=after, window=2, stride=stride)
+    assert axis.has_partial_window_behind is is_behind
 
 
 def test_padding_with_the_odd_cell_after_is_spread_evenly():
