@@ -13,6 +13,7 @@ from conformance.exploration.evaluation import NEW_STATUSES, LocalEvaluator, Sur
 from conformance.exploration.oracles import ReferenceOracle
 from conformance.models.geometry import checked_layer
 from conformance.models.layer import Model, ModelLayer
+from conformance.models.padded_layers import ONE_CALL_NOTE, one_call_questions
 from conformance.models.questions import Question, candidate_in_effect, questions_of
 from conformance.models.search import SmallestSearch
 from conformance.models.smallest import Deadline
@@ -85,10 +86,14 @@ def audit_backend(
 def _with_single_call(layer: LayerQuestions, surface: Surface) -> LayerQuestions:
     """Return a layer with the parameters of the one call that a surface has for this input size, if it has one.
 
-    A call whose padding is that of this size is noted too if the surface takes the parameters as they are.
+    A padding that a surface has in the call of the convolution after it is checked with this convolution. A call whose
+    padding is that of this size is noted too if the surface takes the parameters as they are.
     """
     if not layer.questions:
         return layer
+    together = one_call_questions(layer.layers[0], surface)
+    if together:
+        return replace(layer, questions=together, single_call=ONE_CALL_NOTE)
     case = layer.questions[0].candidate.case
     found = find_single_call(case, surface)
     if found is None:
@@ -109,7 +114,8 @@ def _with_source_deviations(
     cases: Mapping[str, Case] = {one.numbers: one.candidate.case for one in layer.questions}
     found = {}
     for numbers, result in verdict.results.items():
-        entry = source.deviation(cases[numbers], cpu) if result.status in COMPARED_STATUSES else None
+        is_compared = numbers in cases and result.status in COMPARED_STATUSES
+        entry = source.deviation(cases[numbers], cpu) if is_compared else None
         # A target of the same framework that agrees shows that the entry does not apply to this case.
         if entry and not (result.status == Status.PASS and entry.matches_surface(surface.name)):
             found[numbers] = entry

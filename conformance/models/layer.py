@@ -25,7 +25,8 @@ class ModelLayer:
     name: its name in the model. parameters: all that the reader knows, as in a case; other parameters have the default
     of the operator. shape: (n, c, *spatial) of its input. kernel: shape of the weights, `()` without weights.
     weights: the first channels of kernel and bias, as nested lists. source: the node or the line of the model.
-    problem: why the layer cannot be checked; the other fields are then empty.
+    following: of a padding, the convolution that reads it and is the same layer of the model. problem: why the layer
+    cannot be checked; the other fields are then empty.
     """
 
     name: str
@@ -38,6 +39,7 @@ class ModelLayer:
     weights: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
     problem: str = ""
+    following: ModelLayer | None = None
 
     @property
     def rank(self) -> int:
@@ -71,6 +73,7 @@ class ModelLayer:
             self.bias,
             self.dtype,
             self.problem and (self.source, self.problem),
+            self.following.key if self.following else (),
         )
 
     @property

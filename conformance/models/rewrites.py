@@ -17,13 +17,19 @@ from conformance.cases.steps import Step, case_step
 from conformance.exploration.finding_conditions import CORRECT_STATUSES
 from conformance.judging.ledger import load_ledger
 from conformance.models.layer import ModelLayer
+from conformance.models.padded_layers import one_call_questions, one_call_request
 from conformance.models.verdicts import Audit, AuditedLayer, LayerQuestions, TargetVerdict
 from conformance.translation import text, verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
 from conformance.translation.option_text import size_text
 from conformance.translation.rewrites import REWRITES
-from conformance.translation.side_by_side import TranslationBackground, program_with_setup, translate_case
+from conformance.translation.side_by_side import (
+    TranslationBackground,
+    case_in_one_call,
+    program_with_setup,
+    translate_case,
+)
 from conformance.translation.single_call import depends_on_size, program_for_every_size, single_call_case
 from conformance.translation.step_lowering import lower_step, native_limitation
 from reports.results.audits import LayerVerdict
@@ -89,6 +95,8 @@ def _case_to_write(one: AuditedLayer, surface: Surface) -> Case | None:
     verdict = one.verdicts.get(surface.name)
     if verdict is None or not verdict.how or verdict.verdict is LayerVerdict.UNCHECKED or one.checked is None:
         return None
+    if one.layer.following and one_call_questions(one.layer, surface):
+        return case_in_one_call(one_call_request(one.layer).case(), surface)
     try:
         case = case_of_layer(one.layer)
     except ConformanceError:  # too large for a case; the call is the same with fewer channels
@@ -106,7 +114,7 @@ def _program_lines(case: Case, backend: Backend, surface: Surface, verdict: Targ
         for one in translate_case(single or case, [(backend, surface)], background)
     ]
     yield from text.text_lines(text.TranslatedCase(case, notes), found, width)
-    general = program_for_every_size(case, surface) if notes else None
+    general = program_for_every_size(case, surface) if notes and not case.then else None
     if general:
         yield from ("", *_comment("for every size, not run in this audit:", width))
         yield program_with_setup(backend, general)
