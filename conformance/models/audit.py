@@ -19,11 +19,12 @@ from conformance.models.search import SmallestSearch
 from conformance.models.smallest import Deadline
 from conformance.models.source_framework import SourceFramework
 from conformance.models.verdicts import ConventionDifference, LayerQuestions, TargetVerdict
-from conformance.translation.single_call import find_single_call
+from conformance.translation.single_call import bias_limitation, find_single_call
 from reports.results.audits import LayerVerdict
 from reports.results.vocabulary import How, Status
 
 COMPARED_STATUSES = frozenset({Status.PASS, Status.FAIL, Status.KNOWN})
+BIAS_NOTE = "one call, and the bias is added after it"
 BATCH_SIZE = 16
 """Number of questions that are evaluated together, between two calls of the progress callback."""
 
@@ -154,8 +155,11 @@ def _verdict(
     if first is None or first.status == Status.UNSUPPORTED:
         reason = first.message if first else next(iter(not_compared.values()), "")
         return TargetVerdict(LayerVerdict.UNSUPPORTED, reason=reason)
-    verdict = _verdict_of(answers, bool(conventions), first.how)
-    return TargetVerdict(verdict, first.how, layer.single_call, answers, conventions, not_compared)
+    # A bias that is added after the call is no rewrite; otherwise these would hide the others.
+    added = bias_limitation(layer.questions[0].candidate.case, surface) if first.how == How.COMPOSED else ""
+    how = How.NATIVE if added else first.how
+    reason = f"{BIAS_NOTE}: {added}" if added else layer.single_call
+    return TargetVerdict(_verdict_of(answers, bool(conventions), how), how, reason, answers, conventions, not_compared)
 
 
 def _verdict_of(answers: Mapping[str, SurfaceResult], other_convention: bool, how: str) -> LayerVerdict:

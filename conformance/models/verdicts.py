@@ -32,6 +32,7 @@ class ConventionDifference:
 class TargetVerdict:
     """The verdict of a target on a layer.
 
+    how: native, padded or composed; native also if only the bias is added after one call.
     results: the results by the numbers of the question. reason: why it is unsupported, why the program is not one
     call, or for which input sizes its one call is exact. conventions: different answers, with the numbers for which
     they matter. not_compared: the numbers for which the suite has no expected result, with the reason. smallest: the
