@@ -13,6 +13,7 @@ from conformance.exploration.evaluation import NEW_STATUSES, LocalEvaluator, Sur
 from conformance.exploration.oracles import ReferenceOracle
 from conformance.models.geometry import checked_layer
 from conformance.models.layer import Model, ModelLayer
+from conformance.models.named_padding import size_note
 from conformance.models.padded_layers import ONE_CALL_NOTE, one_call_questions
 from conformance.models.questions import Question, candidate_in_effect, questions_of
 from conformance.models.search import SmallestSearch
@@ -159,7 +160,11 @@ def _verdict(
     added = bias_limitation(layer.questions[0].candidate.case, surface) if first.how == How.COMPOSED else ""
     how = How.NATIVE if added else first.how
     reason = f"{BIAS_NOTE}: {added}" if added else layer.single_call
-    return TargetVerdict(_verdict_of(answers, bool(conventions), how), how, reason, answers, conventions, not_compared)
+    note = size_note(layer.layers[0], surface)
+    if layer.layers[0].computed_padding and not added:
+        reason = ""  # a call with the word is right for every size, and one with numbers has its own note
+    verdict = _verdict_of(answers, bool(conventions), how)
+    return TargetVerdict(verdict, how, reason, answers, conventions, not_compared, size_note=note)
 
 
 def _verdict_of(answers: Mapping[str, SurfaceResult], other_convention: bool, how: str) -> LayerVerdict:

@@ -43,6 +43,7 @@ class _LayerRecord(msgspec.Struct):
     bias: bool = False
     weights: dict[str, Any] = {}
     problem: str = ""
+    padding_word: str = ""
 
 
 class _NodeRecord(msgspec.Struct):

@@ -102,6 +102,11 @@ def case_in_effect(case: Case) -> Case | None:
     return replace(case, parameters={**case.parameters, **changed}) if changed else None
 
 
+def names_padding(case: Case, surface: Surface) -> bool:
+    """Whether the one call of a surface for a case has the padding `same` by name."""
+    return FRAMEWORK_SAME in _call(case, surface).lower()
+
+
 def bias_limitation(case: Case, surface: Surface) -> str:
     """Return why the call of a convolution takes no bias, if it does everything else; "" otherwise."""
     limitation = native_limitation(case, surface) if "bias" in case.inputs and not case.then else None
