@@ -13,16 +13,19 @@ from conformance.exploration.evaluation import NEW_STATUSES, LocalEvaluator, Sur
 from conformance.exploration.oracles import ReferenceOracle
 from conformance.models.geometry import checked_layer
 from conformance.models.layer import Model, ModelLayer
+from conformance.models.named_padding import size_note
+from conformance.models.padded_layers import ONE_CALL_NOTE, one_call_questions
 from conformance.models.questions import Question, candidate_in_effect, questions_of
 from conformance.models.search import SmallestSearch
 from conformance.models.smallest import Deadline
 from conformance.models.source_framework import SourceFramework
 from conformance.models.verdicts import ConventionDifference, LayerQuestions, TargetVerdict
-from conformance.translation.single_call import find_single_call
+from conformance.translation.single_call import bias_limitation, find_single_call
 from reports.results.audits import LayerVerdict
 from reports.results.vocabulary import How, Status
 
 COMPARED_STATUSES = frozenset({Status.PASS, Status.FAIL, Status.KNOWN})
+BIAS_NOTE = "one call, and the bias is added after it"
 BATCH_SIZE = 16
 """Number of questions that are evaluated together, between two calls of the progress callback."""
 
@@ -85,10 +88,14 @@ def audit_backend(
 def _with_single_call(layer: LayerQuestions, surface: Surface) -> LayerQuestions:
     """Return a layer with the parameters of the one call that a surface has for this input size, if it has one.
 
-    A call whose padding is that of this size is noted too if the surface takes the parameters as they are.
+    A padding that a surface has in the call of the convolution after it is checked with this convolution. A call whose
+    padding is that of this size is noted too if the surface takes the parameters as they are.
     """
     if not layer.questions:
         return layer
+    together = one_call_questions(layer.layers[0], surface)
+    if together:
+        return replace(layer, questions=together, single_call=ONE_CALL_NOTE)
     case = layer.questions[0].candidate.case
     found = find_single_call(case, surface)
     if found is None:
@@ -109,7 +116,8 @@ def _with_source_deviations(
     cases: Mapping[str, Case] = {one.numbers: one.candidate.case for one in layer.questions}
     found = {}
     for numbers, result in verdict.results.items():
-        entry = source.deviation(cases[numbers], cpu) if result.status in COMPARED_STATUSES else None
+        is_compared = numbers in cases and result.status in COMPARED_STATUSES
+        entry = source.deviation(cases[numbers], cpu) if is_compared else None
         # A target of the same framework that agrees shows that the entry does not apply to this case.
         if entry and not (result.status == Status.PASS and entry.matches_surface(surface.name)):
             found[numbers] = entry
@@ -148,8 +156,15 @@ def _verdict(
     if first is None or first.status == Status.UNSUPPORTED:
         reason = first.message if first else next(iter(not_compared.values()), "")
         return TargetVerdict(LayerVerdict.UNSUPPORTED, reason=reason)
-    verdict = _verdict_of(answers, bool(conventions), first.how)
-    return TargetVerdict(verdict, first.how, layer.single_call, answers, conventions, not_compared)
+    # A bias that is added after the call is no rewrite; otherwise these would hide the others.
+    added = bias_limitation(layer.questions[0].candidate.case, surface) if first.how == How.COMPOSED else ""
+    how = How.NATIVE if added else first.how
+    reason = f"{BIAS_NOTE}: {added}" if added else layer.single_call
+    note = size_note(layer.layers[0], surface)
+    if layer.layers[0].computed_padding and not added:
+        reason = ""  # a call with the word is right for every size, and one with numbers has its own note
+    verdict = _verdict_of(answers, bool(conventions), how)
+    return TargetVerdict(verdict, how, reason, answers, conventions, not_compared, size_note=note)
 
 
 def _verdict_of(answers: Mapping[str, SurfaceResult], other_convention: bool, how: str) -> LayerVerdict:

@@ -86,6 +86,7 @@ def _verdict_record(verdict: TargetVerdict, target: str, source: str, program: s
         differences=(*_differences(verdict, target), *_source_differences(verdict, source)),
         not_compared={str(name): reason for name, reason in verdict.not_compared.items()},
         program=program,
+        size_note=verdict.size_note,
     )
 
 

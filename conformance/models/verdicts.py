@@ -32,11 +32,13 @@ class ConventionDifference:
 class TargetVerdict:
     """The verdict of a target on a layer.
 
+    how: native, padded or composed; native also if only the bias is added after one call.
     results: the results by the numbers of the question. reason: why it is unsupported, why the program is not one
     call, or for which input sizes its one call is exact. conventions: different answers, with the numbers for which
     they matter. not_compared: the numbers for which the suite has no expected result, with the reason. smallest: the
     smallest inputs found, by the differences. source_deviations: the entries of the ledger for the model's framework,
-    by the numbers for which its result is known to differ from the reference.
+    by the numbers for which its result is known to differ from the reference. size_note: for which input sizes its
+    padding is that of the model, if it has numbers where the model has a word.
     """
 
     verdict: LayerVerdict
@@ -47,6 +49,7 @@ class TargetVerdict:
     not_compared: Mapping[str, str] = field(default_factory=dict)
     smallest: Mapping[DifferenceKey, SmallestInput] = field(default_factory=dict)
     source_deviations: Mapping[str, LedgerEntry] = field(default_factory=dict)
+    size_note: str = ""
 
     @property
     def differing(self) -> Mapping[str, SurfaceResult]:

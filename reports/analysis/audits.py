@@ -114,6 +114,9 @@ def _statements(verdict: TargetVerdictRecord) -> Iterator[tuple[LayerVerdict, st
         return
     for one in verdict.differences:
         yield one.verdict, one.text, one
+    if verdict.size_note:
+        is_call = verdict.how == How.NATIVE
+        yield LayerVerdict.SAME if is_call else LayerVerdict.REWRITE, verdict.size_note, None
     is_known_rewrite = verdict.verdict is LayerVerdict.EXPLAINED and verdict.how != How.NATIVE and verdict.reason
     if verdict.verdict is LayerVerdict.REWRITE or is_known_rewrite:
         reason = shortened(verdict.reason) or "one call does not do it"

@@ -82,7 +82,8 @@ class TargetVerdictRecord(JsonStruct, frozen=True, kw_only=True):
 
     how: native, padded or composed; "" without a program. reason: why it is unsupported, not checked or a rewrite, or
     for which input sizes its one call is exact. numbers: those with which the layer was checked. not_compared: numbers
-    without an expected result, with the reason. program: what to write for the layer, if it was asked for.
+    without an expected result, with the reason. program: what to write for the layer, if it was asked for. size_note:
+    for which input sizes its padding is that of the model, if the model computes its padding from the size.
     """
 
     verdict: LayerVerdict
@@ -92,6 +93,7 @@ class TargetVerdictRecord(JsonStruct, frozen=True, kw_only=True):
     differences: tuple[LayerDifferenceRecord, ...] = ()
     not_compared: Mapping[str, str] = {}
     program: str = ""
+    size_note: str = ""
 
 
 class AuditedLayerRecord(JsonStruct, frozen=True, kw_only=True):

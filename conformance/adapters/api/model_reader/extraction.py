@@ -54,7 +54,8 @@ class Model:
         """Add a layer with an operator of the suite.
 
         fields: shape and dtype of the input; kernel: the shape of its weights, bias: whether it has one, weights: their
-        values, see first_channels; source: the kind of the node.
+        values, see first_channels; source: the kind of the node; padding_word: "same" if it computes its padding from
+        the size of its input.
         """
         self._append({"name": name, "operator": operator, "parameters": parameters, **fields})
 
