@@ -9,6 +9,9 @@ from conformance.adapters.ncnn.pooling import OTHER_RANK, SUFFIXES, layer, pads,
 
 SAME_UPPER = "4=-233"
 """A pad of -233 stands for the padding `same` of TensorFlow."""
+CONVOLUTION = ("Convolution", "ConvolutionDepthWise")
+DECONVOLUTION = ("Deconvolution", "DeconvolutionDepthWise")
+"""Names of the layers with one group, and with several."""
 NO_CROP = Unsupported("a negative pad stands for the name of a padding")
 
 
@@ -26,19 +29,19 @@ def _parameters(step: Step) -> list[str]:
     ]
 
 
-def _layer(name: str, step: Step, kernel: str, *more: str) -> Code:
+def _layer(names: tuple[str, str], step: Step, kernel: str, *more: str) -> Code:
     if not is_framework_same(step) and crops(step):
         return NO_CROP
     if len(step.kernel) != step.rank + 2:
         return Unsupported("a file of weights has no axes")
-    depthwise = "DepthWise" * (step.parameters["groups"] != 1)
+    name = names[step.parameters["groups"] != 1]
     parameters = [*_parameters(step), f"6={math.prod(step.kernel)}", *more]
-    return layer(f"{name}{depthwise}{SUFFIXES[step.rank]}", parameters, (kernel, *("bias",) * step.bias))
+    return layer(f"{name}{SUFFIXES[step.rank]}", parameters, (kernel, *("bias",) * step.bias))
 
 
 def conv(step: Step) -> Code:
     """Return the layer, or Unsupported with the reason."""
-    return _layer("Convolution", step, "kernel")
+    return _layer(CONVOLUTION, step, "kernel")
 
 
 def transpose(step: Step) -> Code:
@@ -52,9 +55,9 @@ def transpose(step: Step) -> Code:
         sizes = [size * stride for size, stride in zip(step.shape[2:], step.stride or (), strict=True)]
         first = 25 if step.rank == len(SUFFIXES) else 20
         extents = [f"{first + axis}={size}" for axis, size in enumerate(reversed(sizes))]
-        return _layer("Deconvolution", step, kernel, *extents)
+        return _layer(DECONVOLUTION, step, kernel, *extents)
     output_padding = step.parameters["output_padding"]
     if len(output_padding) != step.rank:
         return OTHER_RANK
     added = [f"{18 + axis}={int(more)}" for axis, more in enumerate(reversed(output_padding))]
-    return _layer("Deconvolution", step, kernel, *(added if any(output_padding) else ()))
+    return _layer(DECONVOLUTION, step, kernel, *(added if any(output_padding) else ()))
