@@ -27,6 +27,7 @@ FRAMEWORKS = (
     "mlx",
     "mnn",
     "MNN",
+    "ncnn",
     "tract",
 )
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]

@@ -5,6 +5,7 @@ Differences from a direct translation:
 - Calls have two spatial axes, the width first. One axis is pooled and convolved as a plane of one row. `F.unsqueeze`
   and `F.squeeze` around the call change no value, so such a program counts as one call.
 - Convolutions take data in the layout NC4HW4, and always have a bias.
+- With padding, pooling rounds the output size up. Windows that are more than asked for are sliced away.
 - Groups are separate calls, except one channel in each: with several, `F.conv2d` reads memory outside of the kernel.
 - There are no gradients: MNN.expr computes none.
 """
@@ -53,7 +54,11 @@ SURFACES = (
     Surface(
         "mnn.expr",
         LOWERINGS,
-        fallbacks={"conv": convolution.grouped_conv, "conv_transpose": convolution.cropped_transpose},
+        fallbacks={
+            **dict.fromkeys(("max_pool", "avg_pool"), pooling.cropped_pool),
+            "conv": convolution.grouped_conv,
+            "conv_transpose": convolution.cropped_transpose,
+        },
         building_blocks={
             BuildingBlock.NEGATE: lambda _step: "F.negative(x)",
             BuildingBlock.SCALE: lambda _step: "x * scale",

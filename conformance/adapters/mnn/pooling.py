@@ -14,6 +14,7 @@ from conformance.adapters.api import (
     is_framework_same,
     named_padding,
     pairs_for_all_axes,
+    slices,
     spatial_axes,
     too_many_axes,
     tuple_of,
@@ -73,6 +74,25 @@ def _pool(name: str, step: Step) -> Code:
         return padding
     sizes = width_first(step, step.window, 1), width_first(step, step.stride, 1)
     return without_row(step, call(f"F.{name}", as_plane(step, "x"), *sizes, *padding))
+
+
+def cropped_pool(step: Step) -> Code:
+    """Return a call with as much padding at both ends, and a slice without the windows that it has more."""
+    if step.stride is None or step.dilated or is_framework_same(step) or crops(step):
+        return ROUNDS_UP
+    # Windows more before the first one: the padding before the axis grows by as many strides.
+    more = [
+        max(0, -((before - after) // stride)) for (before, after), stride in zip(step.padding, step.stride, strict=True)
+    ]
+    padding = tuple(
+        before + count * stride for (before, _), count, stride in zip(step.padding, more, step.stride, strict=True)
+    )
+    if step.operator == "avg_pool" and step.symmetric is None:
+        return Unsupported("the divisor counts the padding at both ends")
+    full = step.with_parameters(padding=tuple((pad, pad) for pad in padding), rounding=Rounding.FULL.value)
+    code = max_pool(full) if step.operator == "max_pool" else avg_pool(full)
+    bounds = [f"{count or ''}:{count + size}" for count, size in zip(more, step.windows.output, strict=True)]
+    return code if isinstance(code, Unsupported) else f"{code}{slices(bounds, channels_last=False)}"
 
 
 def max_pool(step: Step) -> Code:

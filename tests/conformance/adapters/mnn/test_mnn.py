@@ -60,6 +60,15 @@ def test_padding_rounds_the_output_size_up():
     assert pooling.max_pool(pool(shape=(1, 2, 4, 7), rounding="full")) == "F.max_pool(x, (3, 2), (3, 1), F.CAFFE)"
 
 
+def test_windows_that_are_too_many_are_sliced_away():
+    wide = pool(shape=(1, 2, 4, 7), padding=((1, 1), (0, 0)))
+    assert pooling.cropped_pool(wide) == "F.max_pool(x, (3, 2), (3, 1), F.CAFFE, (0, 1))[:, :, :5, :2]"
+    uneven = pool(stride=(1, 2), padding=((0, 0), (0, 1)))
+    assert pooling.cropped_pool(uneven) == "F.max_pool(x, (3, 2), (2, 1), F.CAFFE, (2, 0))[:, :, :3, 1:4]"
+    average = pool("avg_pool", stride=(1, 2), padding=((0, 0), (1, 0)))
+    assert isinstance(pooling.cropped_pool(average), Unsupported)
+
+
 def test_padding_counts_with_caffe_and_does_not_with_same():
     equal = pool("avg_pool", padding=((1, 1), (0, 0)))
     same = pool("avg_pool", padding=((0, 1), (0, 0)), count_include_pad=False)
