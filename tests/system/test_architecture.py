@@ -25,6 +25,8 @@ FRAMEWORKS = (
     "tfjs",
     "paddle",
     "mlx",
+    "mnn",
+    "MNN",
     "tract",
 )
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
