@@ -8,7 +8,7 @@ from dataclasses import replace
 from conformance.adapters.api import Surface
 from conformance.cases.case import Case
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.conventions import reference_answers
+from conformance.exploration.conventions import reference_answer
 from conformance.exploration.evaluation import NEW_STATUSES, LocalEvaluator, SurfaceResult, make_requests
 from conformance.exploration.oracles import ReferenceOracle
 from conformance.models.geometry import checked_layer
@@ -183,6 +183,6 @@ def _convention_differences(
     for convention in question.conventions:
         declared = surface.declarations.get(convention)
         own = source.declarations.get(convention) if source else None
-        mine = own.summary if own else reference_answers()[convention]
+        mine = own.summary if own else reference_answer(convention)
         if declared is not None and declared.summary != mine:
             yield ConventionDifference(convention, mine, declared.summary)
