@@ -25,7 +25,7 @@ from conformance.cases.yaml_reader import YamlDocument, YamlPath, read_yaml_with
 from conformance.catalogue import export_reader, lock
 from conformance.catalogue.sweep_rows import SweepReader, is_exhaustive, row_id_prefix, sweep_definition_text
 from conformance.catalogue.sweeps import Sweep
-from conformance.system.cache import cached_catalogue
+from conformance.system.cache import cached_catalogue, cached_data
 from conformance.system.error_lines import MAX_FILE_ERRORS, sort_errors
 from conformance.system.garbage_collection import paused_garbage_collection
 from conformance.system.packed_sequence import MAX_UNPACKED_ITEMS, PackedSequence, compact
@@ -109,6 +109,20 @@ def load_catalogue(
         return cached_catalogue(catalogue_folder(), _load_with_digests, CACHED_CLASSES)
     options = {"operators": operators, "globs": globs, "progress": progress}
     return _load_paths(paths, extend=extend, level=level, **options)
+
+
+def load_convention_cases(operator: str) -> tuple[Case, ...]:
+    """Return the cases of the built-in catalogue that observe a convention of an operator.
+
+    They are cached on disk alone: one file is read, and not the whole catalogue.
+    """
+    folder = catalogue_folder()
+    paths = sorted(folder.glob(f"*/{operator}.yaml"))
+
+    def read() -> tuple[Case, ...]:
+        return tuple(case for case in _load_paths(paths).cases if case.convention_id is not None)
+
+    return cached_data([*paths, folder / lock.LOCK_FILE], read, CACHED_CLASSES)
 
 
 def _load_with_digests() -> Catalogue:

@@ -63,7 +63,7 @@ def unsupported_by_oracle(
         declared = surface.declarations.get(convention_id)
         if declared is None:
             return Unsupported(f"the case observes {convention_id}, for which the surface declares no answer")
-        is_own = declared.answer == reference_answers()[convention_id]
+        is_own = declared.answer == reference_answer(convention_id)
         if declared.depends_on or not (is_own or _reading(convention_id, declared.answer) is not None):
             return Unsupported(f"the case observes {convention_id}, for which the surface declares {declared.summary}")
         if any(map(known, _cases_of_convention(convention_id, candidate.rank))):
@@ -134,7 +134,7 @@ def _reading(convention_id: str, answer: str) -> Mapping[str, Any] | Rejected | 
 @cache
 def _cases_of_convention(convention_id: str, rank: int) -> tuple[Case, ...]:
     """Return the cases that observe a convention in a rank; the case of the convention itself if no other does."""
-    cases = [case for case in _convention_cases() if case.convention_id == convention_id]
+    cases = [case for case in _convention_cases(_operator_of(convention_id)) if case.convention_id == convention_id]
     of_rank = tuple(case for case in cases if len(case.shape) - NON_SPATIAL_AXES == rank)
     return of_rank or tuple(case for case in cases if case.id == convention_id)
 
@@ -167,8 +167,8 @@ def _conventions_about(operator: str, violation: str) -> Mapping[Case, str]:
     """
     return {
         case: name
-        for case in _convention_cases()
-        if case.operator == operator and case.id == case.convention_id and isinstance(case.expect, Answers)
+        for case in _convention_cases(operator)
+        if case.id == case.convention_id and isinstance(case.expect, Answers)
         if max(map(abs, case.parameters.get("window", ())), default=0) <= MAX_DRAWN_WINDOW
         for name, answer in case.expect.named.items()
         if answer == Rejected(violation)
@@ -176,14 +176,18 @@ def _conventions_about(operator: str, violation: str) -> Mapping[Case, str]:
 
 
 @cache
-def _convention_cases() -> tuple[Case, ...]:
-    """Return the cases of the catalogue that observe a convention."""
-    return tuple(case for case in loading.load_catalogue().cases if case.convention_id is not None)
+def _convention_cases(operator: str) -> tuple[Case, ...]:
+    """Return the cases of the catalogue that observe a convention of an operator."""
+    return loading.load_convention_cases(operator)
+
+
+def _operator_of(convention_id: str) -> str:
+    return convention_id.partition("/")[0]
 
 
 def convention_case(convention_id: str) -> Case:
     """Return the case of a convention."""
-    (case,) = [one for one in _convention_cases() if one.id == convention_id]
+    (case,) = [one for one in _convention_cases(_operator_of(convention_id)) if one.id == convention_id]
     return case
 
 
@@ -191,11 +195,13 @@ def convention_case(convention_id: str) -> Case:
 def reference_answers() -> Mapping[str, str]:
     """Return the answer of the reference for each convention that has a domain, by id of the convention."""
     ids = {convention_id for domain in CONVENTION_DOMAINS for convention_id in domain.conventions.values()}
-    return {case.id: _reference_answer(case) for case in _convention_cases() if case.id in ids}
+    return {convention_id: reference_answer(convention_id) for convention_id in ids}
 
 
-def _reference_answer(case: Case) -> str:
+@cache
+def reference_answer(convention_id: str) -> str:
     """Return the named answer that equals the result of the reference. Raises CatalogueError if no answer does."""
+    case = convention_case(convention_id)
     assert isinstance(case.expect, Answers)  # noqa: S101 - the case of a convention
     expected = compute_expected(case)
     own = array_digest(compute_reference(case.operator, expected.inputs, case.parameters).value)

@@ -8,8 +8,9 @@ from dataclasses import replace
 from conformance.adapters.api import Surface
 from conformance.cases.case import Case
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.conventions import reference_answers
+from conformance.exploration.conventions import reference_answer
 from conformance.exploration.evaluation import NEW_STATUSES, LocalEvaluator, SurfaceResult, make_requests
+from conformance.exploration.finding_conditions import CORRECT_STATUSES
 from conformance.exploration.oracles import ReferenceOracle
 from conformance.models.geometry import checked_layer
 from conformance.models.layer import Model, ModelLayer
@@ -24,7 +25,8 @@ from conformance.translation.single_call import bias_limitation, find_single_cal
 from reports.results.audits import LayerVerdict
 from reports.results.vocabulary import How, Status
 
-COMPARED_STATUSES = frozenset({Status.PASS, Status.FAIL, Status.KNOWN})
+COMPARED_STATUSES = CORRECT_STATUSES | {Status.FAIL, Status.KNOWN}
+"""Statuses of results that the target returned."""
 BIAS_NOTE = "one call, and the bias is added after it"
 BATCH_SIZE = 16
 """Number of questions that are evaluated together, between two calls of the progress callback."""
@@ -119,7 +121,8 @@ def _with_source_deviations(
         is_compared = numbers in cases and result.status in COMPARED_STATUSES
         entry = source.deviation(cases[numbers], cpu) if is_compared else None
         # A target of the same framework that agrees shows that the entry does not apply to this case.
-        if entry and not (result.status == Status.PASS and entry.matches_surface(surface.name)):
+        is_shown_wrong = entry and result.status in CORRECT_STATUSES and entry.matches_surface(surface.name)
+        if entry and not is_shown_wrong and surface.name != source.surface.name:
             found[numbers] = entry
     is_better = verdict.verdict in {LayerVerdict.SAME, LayerVerdict.REWRITE}
     return replace(
@@ -183,6 +186,6 @@ def _convention_differences(
     for convention in question.conventions:
         declared = surface.declarations.get(convention)
         own = source.declarations.get(convention) if source else None
-        mine = own.summary if own else reference_answers()[convention]
+        mine = own.summary if own else reference_answer(convention)
         if declared is not None and declared.summary != mine:
             yield ConventionDifference(convention, mine, declared.summary)

@@ -17,7 +17,7 @@ from conformance.cases.arrays import NUMPY_DTYPES, Array
 from conformance.cases.case import Case
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import conventions_of
-from conformance.exploration.conventions import convention_case, expected_on, reference_answers
+from conformance.exploration.conventions import convention_case, expected_on, reference_answer
 from conformance.exploration.evaluation import LocalEvaluator, SurfaceResult, make_requests
 from conformance.exploration.oracles import ReferenceOracle
 from conformance.exploration.output import case_item_text
@@ -198,7 +198,7 @@ def _case_of_convention(convention: str, own: Declaration | None, other: Declara
     case = convention_case(convention)
     answers = compute_expected(case).answers
     mine = answers.get(own.answer) if own and own.answer else None
-    theirs = answers.get(other.answer if other and other.answer else reference_answers()[convention])
+    theirs = answers.get(other.answer if other and other.answer else reference_answer(convention))
     if mine is None or theirs is None:
         return None
     got, message = (mine.exact.value, "") if mine.exact else (None, f"a rejection: {mine.violation}")

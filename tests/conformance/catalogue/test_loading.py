@@ -208,3 +208,17 @@ def test_packed_cases_equal_the_cases_of_the_file(tmp_path, request):
 def test_id_used_twice_among_packed_cases_is_rejected(tmp_path):
     path = family(tmp_path, *[f"id: n{n}, {X}, window: 2" for n in (*range(20), 19)])
     assert refusals(path) == [f"{path}:24: duplicate case id max_pool/n19, first defined at {path}:23"]
+
+
+def test_the_cases_of_conventions_are_those_of_the_whole_catalogue():
+    known = catalogues.load_catalogue().cases
+    operators = {case.operator for case in known}
+    for operator in operators:
+        own = {case.id for case in known if case.operator == operator and case.convention_id is not None}
+        assert {case.id for case in catalogues.load_convention_cases(operator)} == own
+    assert all(case.convention_id.startswith(f"{case.operator}/") for case in known if case.convention_id is not None)
+
+
+def test_the_cases_of_a_convention_are_read_without_the_whole_catalogue(monkeypatch):
+    monkeypatch.setattr(catalogues, "cached_catalogue", None)
+    assert catalogues.load_convention_cases("lp_pool")

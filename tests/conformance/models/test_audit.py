@@ -140,6 +140,20 @@ def test_a_target_of_the_same_framework_that_agrees_shows_no_deviation():
     assert not remarks(found, "fake.right")
 
 
+def test_a_target_that_agrees_against_its_own_ledger_agrees_with_the_reference():
+    own = LedgerEntry("own", (), ("fake.right",), ("value",), "It drops a row.", exploration_selector={"window": (2,)})
+    found = audited([POOL], surface("fake.right"), ledger=Ledger((own,)), source=of_source())
+    assert verdict(found, "fake.right").verdict is LayerVerdict.EXPLAINED
+    assert "with which the target agrees" in remarks(found, "fake.right")[0].text
+
+
+def test_the_surface_of_the_model_is_described_once():
+    entry = replace(SOURCE_ENTRY, surfaces=("fake.source",), kinds=("special",), selector={"values": ("nan",)})
+    target = replace(lossy(), name="fake.source")
+    found = audited([POOL], target, ledger=Ledger((entry,)), source=of_source(entry))
+    assert [one.text for one in remarks(found, "fake.source")] == ["for NaN: It drops a cell."]
+
+
 def test_a_difference_of_the_target_stays_one_if_the_models_framework_differs_too():
     entry = replace(SOURCE_ENTRY, selector={"values": ("nan",)})
     found = audited([POOL], lossy(), source=of_source(entry))
