@@ -20,14 +20,14 @@ def main(name: str, *options: str) -> int:
     worker = registry.get_backend(name).worker
     if worker is None:
         raise SystemExit(f"{name} has no worker in another language")
-    program, script, folder = worker.arguments
+    program, _, folder, library, *_ = worker.arguments
     for needed in (program, "npm"):
         if shutil.which(needed) is None:
             print(f"{name}: skipped, because the program {needed} is not installed")
             return 0
     Path(folder).mkdir(parents=True, exist_ok=True)
     for file in ("package.json", "package-lock.json"):
-        shutil.copy(Path(script).with_name(file), folder)
+        shutil.copy(Path(library).with_name(file), folder)
     install = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
     installed = subprocess.run(install, cwd=folder, check=False)  # noqa: S603 - npm ci of a fixed folder
     if installed.returncode:

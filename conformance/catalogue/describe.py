@@ -34,6 +34,7 @@ def primary_surfaces() -> list[BackendSurface]:
 
     Secondary surfaces run only smoke or tagged cases, or wrap the calls of others (for example to compile them). They
     are included if their backend has no other surface. Routes are secondary: they repeat the calls of their source.
+    So are surfaces in other languages than Python, which `translate` shows by their names.
     """
     known = list(surfaces_by_name().values())
     with_primary = {
@@ -47,7 +48,7 @@ def primary_surfaces() -> list[BackendSurface]:
 
 
 def _is_primary(surface: Surface, *, backend_has_primary: bool) -> bool:
-    if surface.route:
+    if surface.route or surface.language:
         return False
     if not backend_has_primary:
         return surface.max_level != Level.SMOKE or bool(surface.slow_tag)

@@ -30,8 +30,10 @@ MAX_CACHE_FILE_BYTES = 256 << 20
 """Size of a cache file in bytes at which it gets no more entries."""
 WRITE_BATCH_BYTES = 4 << 20
 """Bytes of new entries that are written in one batch."""
-CREATE_TABLE = "CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value BLOB)"
+TABLE = "entries (key TEXT PRIMARY KEY, value BLOB)"
 """A table with row ids. Without them the lookup of a long value takes three times as long."""
+SCHEMA = {("entries", f"CREATE TABLE {TABLE}"), ("sqlite_autoindex_entries_1", None)}
+"""Names and definitions in a cache file. A view or a trigger in a foreign file could run without end."""
 
 
 def cache_folder(name: str) -> Path:
@@ -138,7 +140,10 @@ class Cache:
             # A missing file must not be created, and opening it would cost more than this check.
             if not self.path.exists() or not self._is_safe():
                 return None
-            self._reader = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)
+            reader = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)
+            with _close_on_error(reader):
+                _check_schema(reader)
+            self._reader = reader
         row = self._reader.execute("SELECT value FROM entries WHERE key = ?", (key,)).fetchone()
         return row[0] if row else None
 
@@ -151,7 +156,8 @@ class Cache:
         if not self._is_safe():
             return
         with contextlib.closing(sqlite3.connect(self.path)) as file, file:
-            file.execute(CREATE_TABLE)
+            file.execute(f"CREATE TABLE IF NOT EXISTS {TABLE}")
+            _check_schema(file)
             file.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?)", entries.items())
         self._remove_old_files()
 
@@ -178,6 +184,21 @@ class Cache:
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()
+
+
+def _check_schema(file: sqlite3.Connection) -> None:
+    """Raise sqlite3.DatabaseError for a database that is not a cache file."""
+    if {*file.execute("SELECT name, sql FROM sqlite_master").fetchmany(len(SCHEMA) + 1)} != SCHEMA:
+        raise sqlite3.DatabaseError("not a cache file")
+
+
+@contextlib.contextmanager
+def _close_on_error(file: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        file.close()
+        raise
 
 
 def _is_special(path: Path) -> bool:

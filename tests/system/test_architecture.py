@@ -23,8 +23,12 @@ FRAMEWORKS = (
     "opencv",
     "cv2",
     "tfjs",
+    "ortjs",
     "paddle",
     "mlx",
+    "mnn",
+    "MNN",
+    "ncnn",
     "tract",
 )
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
@@ -184,6 +188,7 @@ def test_adapters_import_the_interface_and_their_own_package_only(path):
     """A backend imports no other backend, except wrappers of engines, runtimes of a shared format and routes."""
     shared = {"keras": {"tensorflow", "torch", "jax"}}
     shared |= {runtime: {"onnx"} for runtime in ("onnxruntime", "opencv", "openvino", "tract")}
+    shared["ortjs"] = {"onnx", "onnxruntime"}
     shared["routes"] = {"jax", "openvino", "tensorflow", "torch"}
     parts = path.relative_to(ROOT / "conformance" / "adapters").parts
     own = parts[0] if len(parts) > 1 else ""

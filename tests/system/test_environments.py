@@ -60,7 +60,7 @@ def test_every_backend_has_an_extra_that_pins_the_framework(name):
         assert "==" in EXTRAS[name][0]
     else:
         assert EXTRAS[name] == []
-        folder = Path(worker.arguments[1]).parent
+        folder = Path(worker.arguments[3]).parent  # of the module with names for programs
         versions = json.loads((folder / "package.json").read_text("utf-8"))["dependencies"].values()
         assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in versions)
         assert '"resolved"' not in (folder / "package-lock.json").read_text("utf-8")

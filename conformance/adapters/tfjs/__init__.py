@@ -1,6 +1,6 @@
-"""Adapter for TensorFlow.js under Node.js, with the kernels in JavaScript and in WebAssembly. Channels last.
+"""Adapter for TensorFlow.js: `cpu` and `wasm` under Node.js, `webgl` and `webgpu` in Chromium. Channels last.
 
-Programs are JavaScript. The worker is `javascript/worker.mjs`, and `.ci/npm_backend.py` installs its packages.
+Programs are JavaScript. `.ci/npm_backend.py` installs the packages. Chromium renders in software.
 
 Differences from a direct translation:
 
@@ -14,11 +14,10 @@ Differences from a direct translation:
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from conformance.adapters.api import (
     GradientWriter,
@@ -27,44 +26,38 @@ from conformance.adapters.api import (
     Step,
     Surface,
     Unsupported,
-    WorkerCommand,
     limit_axes,
 )
+from conformance.adapters.api.javascript import INDENT, JAVASCRIPT, NpmPackages, in_page, missing_chromium
 from conformance.adapters.tfjs import convolution, padding, pooling
-from conformance.adapters.tfjs.javascript_text import INDENT, JAVASCRIPT
-from conformance.cases.case import Case
 from conformance.cases.steps import BuildingBlock
 
-WORKER_FILE = Path(__file__).parent / "javascript" / "worker.mjs"
-PACKAGES_FOLDER = Path(sys.prefix) / "share" / "nn-conformance" / "tfjs"
-"""Folder of the npm packages, which belong to the Python environment like other packages."""
-NODE = "node"
-
-
-def missing_requirement() -> str | None:
-    """Return why this machine cannot run the worker: no npm packages. The command names a missing Node.js itself."""
-    if (PACKAGES_FOLDER / "node_modules" / "@tensorflow" / "tfjs").is_dir():
-        return None
-    packages = json.loads(WORKER_FILE.with_name("package.json").read_text("utf-8"))["dependencies"]
-    texts = " ".join(f"{name}@{version}" for name, version in packages.items())
-    return f"TensorFlow.js is not installed: npm install --prefix {PACKAGES_FOLDER} {texts}"
-
-
-WORKER = WorkerCommand((NODE, str(WORKER_FILE), str(PACKAGES_FOLDER)), missing_requirement)
-PACKAGES = ("tfjs", "node")
+NPM_PACKAGES = NpmPackages("TensorFlow.js", "tfjs", Path(__file__).parent / "javascript" / "layouts.mjs")
+WORKER = NPM_PACKAGES.command()
+PACKAGES = ("tfjs", "node", "chromium")
 SETUP = """\
-const tf = require("@tensorflow/tfjs");
-require("@tensorflow/tfjs-backend-wasm");
-names.tf = tf;
-names.scope = tf.tidy;
-names.versions = { tfjs: tf.version.tfjs };
+names.versions = { tfjs: installed("@tensorflow/tfjs") };
 """
 RESET = ""
+NODE_SETUP = """\
+const tf = require("@tensorflow/tfjs");
+require("@tensorflow/tfjs-backend-wasm");
+"""
+PAGE_SETUP = """\
+await load("@tensorflow/tfjs/dist/tf.min.js");
+"""
+WEBGPU_SETUP = """\
+await load("@tensorflow/tfjs-backend-webgpu/dist/tf-backend-webgpu.min.js");
+"""
 
 
-def _mode(backend: str, _case: Case) -> str:
-    """Return the statement that selects a backend of TensorFlow.js."""
-    return f'await tf.setBackend("{backend}");\n'
+def _selection(backend: str) -> str:
+    """Return the statements that select a backend of TensorFlow.js."""
+    return f"""\
+await tf.setBackend("{backend}");
+names.tf = tf;
+names.scope = library.scope(tf, tf.backend().device, names);
+"""
 
 
 def _write_gradient(lines: Sequence[str], _names: Sequence[str], name: str) -> Sequence[str]:
@@ -109,8 +102,14 @@ def _subsample(step: Step) -> str | Unsupported:
 
 
 def _surface(
-    name: str, dtypes: Mapping[str, frozenset[str]], lowerings: Mapping[str, Lowering], *, validates: bool = True
+    name: str,
+    dtypes: Mapping[str, frozenset[str]],
+    lowerings: Mapping[str, Lowering],
+    *,
+    mode: str = "",
+    **fields: Any,
 ) -> Surface:
+    mode = mode or NODE_SETUP + _selection(name)
     return Surface(
         f"tfjs.{name}",
         {**LOWERINGS, **lowerings},
@@ -130,12 +129,17 @@ def _surface(
         gradient_to_numpy={"kernel": "kernelFirst(x)", "bias": "arrayOf(x)"},
         channels_last=True,
         max_level=Level.SMOKE,
-        validates=validates,
         dtypes=dtypes,
-        select_mode=partial(_mode, name),
+        select_mode=lambda _case: mode,
         write_gradient=WRITE_GRADIENT,
         language=JAVASCRIPT,
+        **fields,
     )
+
+
+def _page_surface(name: str, setup: str = PAGE_SETUP) -> Surface:
+    mode = in_page(setup + _selection(name))
+    return _surface(name, ARRAY_DTYPES, {}, mode=mode, missing_requirement=missing_chromium)
 
 
 WASM_LOWERINGS: Mapping[str, Lowering] = limit_axes(
@@ -149,4 +153,6 @@ SURFACES = (
     _surface("cpu", {**ARRAY_DTYPES, "max_pool": EVERY_DTYPE}, {}),
     # "only float32 input is supported". Kernels read outside of their memory if an argument is invalid.
     _surface("wasm", ARRAY_DTYPES, WASM_LOWERINGS, validates=False),
+    _page_surface("webgl"),
+    _page_surface("webgpu", PAGE_SETUP + WEBGPU_SETUP),
 )

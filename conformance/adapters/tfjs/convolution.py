@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from conformance.adapters.api import Code, Step, Unsupported, is_depthwise, is_framework_same, named_padding
-from conformance.adapters.tfjs.javascript_text import call, list_of, per_axis
+from conformance.adapters.api.javascript import call, list_of, per_axis
 from conformance.adapters.tfjs.pooling import (
     LARGE_SIZE,
     MAX_SIZE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.adapters.api import Code, Step, Unsupported
-from conformance.adapters.tfjs.javascript_text import call, list_of, number, pairs_of
+from conformance.adapters.api.javascript import call, list_of, number, pairs_of
 from conformance.cases.operators import PadMode
 
 MIRROR_WORDS = {PadMode.REFLECT: "reflect", PadMode.SYMMETRIC: "symmetric"}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.adapters.api import Code, Lowering, Step, Unsupported, is_framework_same, named_padding
-from conformance.adapters.tfjs.javascript_text import call, list_of, pairs_of, per_axis
+from conformance.adapters.api.javascript import call, list_of, pairs_of, per_axis
 from conformance.cases.operators import PaddingWord, Rounding
 
 PLANE_RANK, VOLUME_RANK = 2, 3

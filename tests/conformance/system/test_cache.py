@@ -94,6 +94,28 @@ def store(path, value, key="key", max_files=1):
         values.put(key, value)
 
 
+ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT 'a', n FROM r WHERE n < 0"
+FOREIGN = {
+    "view": f"CREATE VIEW entries(key, value) AS {ENDLESS}",
+    "trigger": f"CREATE TABLE entries (key TEXT PRIMARY KEY, value BLOB); "
+    f"CREATE TRIGGER t BEFORE INSERT ON entries BEGIN {ENDLESS}; END",
+    "table": "CREATE TABLE entries (key TEXT, value BLOB)",
+}
+
+
+@pytest.mark.parametrize("text", FOREIGN.values(), ids=FOREIGN.keys())
+def test_database_that_is_not_a_cache_is_replaced(tmp_path, text):
+    path = tmp_path / "cache" / "a.sqlite"
+    path.parent.mkdir(mode=0o700)
+    with contextlib.closing(sqlite3.connect(path)) as file:
+        file.executescript(text)
+    with Cache(path, 2) as entries:
+        assert entries.get("a") is None
+        entries.put("a", b"1")
+    with Cache(path, 2) as entries:
+        assert entries.get("a") == b"1"
+
+
 def test_unwritable_folder_is_ignored(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("", "utf-8")

@@ -7,22 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conformance.adapters import registry, tfjs
+from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
-from conformance.adapters.tfjs.javascript_text import JAVASCRIPT, number
 from conformance.catalogue.loading import load_catalogue
 from conformance.execution.job import Job, Limits
 from conformance.execution.worker_process import Worker
 from conformance.translation.lowering import translate
 
 BACKEND = registry.get_backend("tfjs")
-CPU, WASM = BACKEND.surfaces
+CPU, WASM, WEBGL, WEBGPU = BACKEND.surfaces
 CASES = {case.id: case for case in load_catalogue().select("standard")}
 X = np.arange(4, dtype=np.float32).reshape(1, 2, 2)
 RIGHT = "return x;"
 SETUP = """
-names.rejects = () => { throw new RangeError("no"); };
-names.scope = (run) => run();
+names.scopeOf = library.scope;
 names.versions = { tfjs: "4.22.0" };
 """
 """A setup without TensorFlow.js."""
@@ -99,30 +97,15 @@ def test_wasm_gets_no_call_that_reads_outside_of_its_memory():
     assert "does not check" in translate(CASES["max_pool/rejects/stride-is-zero"], WASM).reason
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(2.0, "2"), (-0.0, "-0.0"), (0.1, "0.1"), (float("inf"), "Infinity"), (float("nan"), "NaN"), (1e300, "1e+300")],
-)
-def test_numbers_are_javascript(value, text):
-    assert number(value) == text
+def test_only_surfaces_in_a_page_need_chromium(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert [bool(one.missing_requirement and one.missing_requirement()) for one in BACKEND.surfaces] == [0, 0, 1, 1]
 
 
-def test_a_variable_is_declared_where_it_is_assigned_first():
-    text = JAVASCRIPT.program(["x"], ["scale = 2", "scale = 3", "x = tf.mul(x, scale)", "return x"])
-    assert text == "function run(x) {\n  let scale = 2;\n  scale = 3;\n  x = tf.mul(x, scale);\n  return x;\n}\n"
-
-
-def test_constant_array_has_every_bit_and_its_shape():
-    array = np.array([[1.5, -0.0]], np.float32)
-    assert JAVASCRIPT.array(array) == '{ data: Float32Array.of(1.5, -0.0), shape: [1, 2], dtype: "float32" }'
-
-
-def test_missing_packages_are_named_with_the_command_that_installs_them(monkeypatch, tmp_path):
-    monkeypatch.setattr(tfjs, "PACKAGES_FOLDER", tmp_path)
-    packages = "@tensorflow/tfjs@4.22.0 @tensorflow/tfjs-backend-wasm@4.22.0"
-    assert tfjs.missing_requirement() == f"TensorFlow.js is not installed: npm install --prefix {tmp_path} {packages}"
-    (tmp_path / "node_modules" / "@tensorflow" / "tfjs").mkdir(parents=True)
-    assert tfjs.missing_requirement() is None
+def test_each_surface_selects_its_backend():
+    modes = {surface.name: surface.select_mode(None) for surface in BACKEND.surfaces}
+    assert all(f'setBackend("{name.removeprefix("tfjs.")}")' in mode for name, mode in modes.items())
+    assert [name for name, mode in modes.items() if "tf-backend-webgpu" in mode] == ["tfjs.webgpu"]
 
 
 @needs_node
@@ -142,31 +125,18 @@ def test_every_program_of_level_smoke_is_javascript(tmp_path):
 
 
 @needs_node
-@pytest.mark.parametrize(
-    ("body", "kind", "message"),
-    [
-        ("return x;", "returned", ""),
-        ("return {}.misspelled(x);", "crashed", "error in the program: TypeError"),
-        ("return misspelled;", "crashed", "error in the program: ReferenceError"),
-        ("return (;", "crashed", "error in the program: SyntaxError"),
-        ("return rejects(x);", "rejected", "RangeError: no"),
-        ("console.log('printed'); return x;", "returned", ""),
-        ("process.exit(3);", "crashed", "status 3"),
-        ("for (;;);", "timed_out", "no answer"),
-        ('throw new WebAssembly.RuntimeError("memory access out of bounds");', "crashed", "RuntimeError: memory"),
-    ],
-)
-def test_a_program_costs_one_case(new_worker, body, kind, message):
-    before, found, after = new_worker().outcomes([job(RIGHT), job(body), job(RIGHT)])
-    assert (before.kind, found.kind, after.kind) == ("returned", kind, "returned")
-    assert np.array_equal(after.arrays[0], X)
-    assert message in found.message
-
-
-@needs_node
-def test_a_tensor_with_another_number_of_elements_than_its_shape_is_no_array(new_worker):
-    (found,) = new_worker().outcomes([job("return { ...x, shape: [1, 2, 3] };")])
-    assert (found.kind, found.arrays) == ("returned", ())
+def test_the_scope_disposes_of_tensors_and_names_errors_of_the_device(new_worker):
+    text = """
+const calls = [];
+const engine = { startScope: () => calls.push("start"), endScope: () => calls.push("end") };
+const device = { pushErrorScope: () => calls.push("push"), popErrorScope: async () => calls.push("pop") && {} };
+const found = {};
+await scopeOf({ engine: () => engine }, device, found)(async () => calls.push("run"));
+throw new RangeError(calls.join(" ") + " " + found.isBroken());
+"""
+    program = Program("tfjs.cpu", "native", f"async function run(x) {{ {text} }}")
+    (found,) = new_worker().outcomes([Job(program, (X,))])
+    assert found.message == "RangeError: push start run end pop true"
 
 
 @needs_node
@@ -174,7 +144,9 @@ def test_a_tensor_with_another_number_of_elements_than_its_shape_is_no_array(new
 @pytest.mark.parametrize("shape", [(2, 3, 4), (2, 3, 4, 5), (1, 2, 3, 4, 5)])
 def test_layouts_are_those_of_moved_axes(new_worker, dtype, shape):
     array = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
-    to_tensor = "const tensor = ([data, shape, dtype]) => ({ dataSync: () => data, shape, dtype, rank: shape.length });"
+    to_tensor = (
+        "const tensor = ([data, shape, dtype]) => ({ data: async () => data, shape, dtype, rank: shape.length });"
+    )
     texts = [f"{to_tensor} return arrayOf(tensor({name}(x)));" for name in ("plain", "channelsLast", "kernelLast")]
     texts += [f"{to_tensor} return {name}(tensor(plain(x)));" for name in ("channelsFirst", "kernelFirst")]
     found = [one.arrays[0] for one in new_worker().outcomes([job(text, array) for text in texts])]
@@ -186,10 +158,3 @@ def test_layouts_are_those_of_moved_axes(new_worker, dtype, shape):
         np.moveaxis(array, (-1, -2), (0, 1)),
     )
     assert all(np.array_equal(one, other) and one.dtype == array.dtype for one, other in zip(found, moved, strict=True))
-
-
-@needs_node
-def test_version_of_the_setup_is_recorded(new_worker):
-    worker = new_worker()
-    worker.start()
-    assert worker.environment["packages"]["tfjs"] == "4.22.0"

@@ -6,12 +6,12 @@ import math
 import re
 from collections.abc import Sequence
 
-from conformance.adapters.api import Language
+from conformance.adapters.api.surface import Language
 from conformance.cases.arrays import Array
 
 INDENT = "  "
 ASSIGNMENT = re.compile(r"(\w+) = ")
-OPEN_ENDS = ("{", ";", "(", ",")
+OPEN_ENDS = ("{", ";", "(", "[", ",")
 
 
 def number(value: float) -> str:

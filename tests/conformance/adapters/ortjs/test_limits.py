@@ -1,0 +1,40 @@
+"""Nodes without a kernel for a graphics card."""
+
+import pytest
+
+from conformance.adapters.ortjs import limits
+from conformance.cases.steps import case_step
+from conformance.catalogue.loading import load_catalogue
+
+CASES = {case.id: case for case in load_catalogue().select("standard")}
+LIMITS = {"webgpu": limits.webgpu_limit, "jsep": limits.jsep_limit, "webgl": limits.webgl_limit}
+
+
+@pytest.mark.parametrize(
+    ("case", "surface", "reason"),
+    [
+        ("avg_pool/2d-ceil", "jsep", "not yet implemented"),
+        ("max_pool/2d-ceil", "webgl", "not yet supported"),
+        ("max_pool/3d-stride-2-padding-1", "jsep", "NHWC"),
+        ("conv/3d-groups", "webgpu", "grouped"),
+        ("conv/1d-bias", "webgl", "2-dimensional"),
+        ("lp_pool/1d-third-power", "webgpu", "LpPool"),
+        ("max_pool_with_indices/2d-indices", "webgpu", "indices"),
+        ("max_unpool/1d-back-to-their-places", "jsep", "MaxUnpool"),
+    ],
+)
+def test_a_node_without_a_kernel_has_a_reason(case, surface, reason):
+    assert reason in LIMITS[surface](case_step(CASES[case])).reason
+
+
+@pytest.mark.parametrize("surface", LIMITS)
+@pytest.mark.parametrize("case", ["max_pool/book-2d", "avg_pool/2d-padding-1", "conv/2d-groups"])
+def test_other_nodes_have_none(case, surface):
+    assert LIMITS[surface](case_step(CASES[case])) is None
+
+
+def test_padding_with_infinity_has_no_shader_in_webgl():
+    text = "value = np.array(-np.inf, np.float32)\nx = Pad(x, pads, value)"
+    step = case_step(CASES["max_pool/book-2d"])
+    assert "Infinity" in limits.webgl_composition_limit(step, text).reason
+    assert limits.webgpu_composition_limit(step, text) is None
