@@ -5,7 +5,7 @@ Differences from a direct translation:
 - Calls have two spatial axes, the width first. One axis is pooled and convolved as a plane of one row. `F.unsqueeze`
   and `F.squeeze` around the call change no value, so such a program counts as one call.
 - Convolutions take data in the layout NC4HW4, and always have a bias.
-- With padding, pooling rounds the output size up. Windows that are more than asked for are sliced away.
+- With padding, pooling rounds the output size up. Windows beyond the output size are sliced away.
 - Groups are separate calls, except one channel in each: with several, `F.conv2d` reads memory outside of the kernel.
 - There are no gradients: MNN.expr computes none.
 """

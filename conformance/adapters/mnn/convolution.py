@@ -112,7 +112,7 @@ def grouped_conv(step: Step) -> Code:
 def cropped_transpose(step: Step) -> Code:
     """Return the transposed convolution of each group, cropped by a slice, and the addition of the bias."""
     if is_framework_same(step):
-        return READS_OUTSIDE
+        return transpose(step)
     axes = output_crops(step, (1,) * step.rank)
     padding = tuple((axis.padding, axis.padding) for axis in axes)
     uncut = step.with_parameters(padding=padding, output_padding=(0,) * step.rank)

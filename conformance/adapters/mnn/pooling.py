@@ -78,8 +78,9 @@ def _pool(name: str, step: Step) -> Code:
 
 def cropped_pool(step: Step) -> Code:
     """Return a call with as much padding at both ends, and a slice without the windows that it has more."""
+    write_call = max_pool if step.operator == "max_pool" else avg_pool
     if step.stride is None or step.dilated or is_framework_same(step) or crops(step):
-        return ROUNDS_UP
+        return write_call(step)
     # Windows more before the first one: the padding before the axis grows by as many strides.
     more = [
         max(0, -((before - after) // stride)) for (before, after), stride in zip(step.padding, step.stride, strict=True)
@@ -90,7 +91,7 @@ def cropped_pool(step: Step) -> Code:
     if step.operator == "avg_pool" and step.symmetric is None:
         return Unsupported("the divisor counts the padding at both ends")
     full = step.with_parameters(padding=tuple((pad, pad) for pad in padding), rounding=Rounding.FULL.value)
-    code = max_pool(full) if step.operator == "max_pool" else avg_pool(full)
+    code = write_call(full)
     bounds = [f"{count or ''}:{count + size}" for count, size in zip(more, step.windows.output, strict=True)]
     return code if isinstance(code, Unsupported) else f"{code}{slices(bounds, channels_last=False)}"
 

@@ -56,7 +56,7 @@ def test_rounding_up_never_drops_a_window():
     assert isinstance(pooling.max_pool(pool(dilation=(2, 1))), Unsupported)
 
 
-def test_padding_counts_if_the_layer_is_told():
+def test_padding_counts_by_a_parameter():
     average = pool("avg_pool", padding=((1, 1), (0, 0)))
     assert parameters(pooling.avg_pool(average))["6"] == "1"
     assert "6" not in parameters(pooling.avg_pool(average.with_parameters(count_include_pad=False)))
