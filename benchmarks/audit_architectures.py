@@ -30,7 +30,8 @@ The table shows which networks compute the same numbers where. Each was built by
 with random weights, and audited with [`conformance audit`](how-to/audit-a-model.md).
 `python benchmarks/audit_architectures.py` repeats the measurement of the networks in `benchmarks/architectures.py`.
 
-- **same**: every layer is one call of the target and agrees with the reference for all inputs of the audit.
+- **same**: every layer is one call of the target and agrees with the reference for all inputs of the audit. Where the
+  convolutions of the target have no bias, it is added after the call.
 - **rewrite**: every layer agrees, and some need more than one call, such as explicit padding.
 - **known**: some layers differ for some inputs, as the ledger of the suite or a declared answer to a convention says.
 - **differs**: a difference is not explained.

@@ -168,7 +168,7 @@ class Score:
         items = items_of(surface, [*drawn(operator, FRESH_SEED, FRESH), *mixed])
         self.shown = [features for _, features, shown in items if shown]
         self.hidden = [(one, features) for one, features, shown in items if not shown]
-        self._is_masked: dict[tuple[int, frozenset[str]], bool] = {}
+        self._visible: dict[int, list[frozenset[str]]] = {}
 
     def of(self, conditions: frozenset[str]) -> tuple[float, float]:
         """Return precision and recall of a conjunction."""
@@ -181,13 +181,10 @@ class Score:
 
     def is_masked(self, candidate: Candidate, conditions: frozenset[str]) -> bool:
         """Whether other numbers that satisfy the conditions show the bug."""
-        key = id(candidate), conditions
-        if key not in self._is_masked:
-            self._is_masked[key] = any(
-                bool(shows(self.surface, other)) and other.features >= conditions
-                for other in with_other_numbers(candidate)
-            )
-        return self._is_masked[key]
+        if id(candidate) not in self._visible:
+            others = (one for one in with_other_numbers(candidate) if shows(self.surface, one))
+            self._visible[id(candidate)] = [one.features for one in others]
+        return any(features >= conditions for features in self._visible[id(candidate)])
 
     def result(self, conditions: frozenset[str]) -> dict[str, Any]:
         """Return the scores of conditions, and the superfluous ones."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import signal
 import sys
@@ -44,6 +45,8 @@ COMMAND_LOCATIONS = {
 }
 """Module and attribute of each command, relative to `conformance.cli.commands`."""
 INTERRUPTED_EXIT_STATUS = 130
+PATH_ERRORS = (errno.ENAMETOOLONG, errno.ELOOP)
+"""System errors that any use of a wrong path can have: a name that is too long, and links that form a loop."""
 MAX_ERROR_LINE_LENGTH = 1500
 """Maximum length of one line of an error message, in characters."""
 
@@ -122,6 +125,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for line in str(error).splitlines():
             click.echo(f"conformance: {_printable_line(line)}", err=True)
         status = error.exit_status
+    except OSError as error:
+        if error.errno not in PATH_ERRORS or error.filename is None:
+            raise
+        click.echo(f"conformance: {_printable_line(f'{error.filename}: {error.strerror}')}", err=True)
+        status = ConformanceError.exit_status
     sys.exit(status)
 
 

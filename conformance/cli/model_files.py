@@ -177,16 +177,26 @@ def translated_lines(
 def _summary(layers: Sequence[TranslatedLayer]) -> Iterator[str]:
     """Yield the number of translated layers, and what to give for the others."""
     counts = Counter(layer.kind for layer in layers)
-    of_windows = counts[LayerKind.TRANSLATED] + counts[LayerKind.UNTRANSLATED]
     further = [f"{counts[kind]} {words[counts[kind] != 1]}" for kind, words in FURTHER_LAYERS.items() if counts[kind]]
     yield ""
-    text = f"{counts[LayerKind.TRANSLATED]} of {of_windows} window operators translated"
-    yield "; ".join(filter(None, [text, ", ".join(further)]))
+    yield "; ".join(filter(None, [_counts_text(layers), ", ".join(further)]))
     asked = [
         one.layer.full_name for one in layers if one.needs_shape or any(target.needs_shape for target in one.targets)
     ]
     if asked:
         yield f"give the shape of the input of {', '.join(dict.fromkeys(asked))}: --input LAYER=N,C,…"
+
+
+def _counts_text(layers: Sequence[TranslatedLayer]) -> str:
+    """Return how many window operators are translated, for each target if the targets differ."""
+    windows = [layer for layer in layers if layer.kind in {LayerKind.TRANSLATED, LayerKind.UNTRANSLATED}]
+    translated = Counter(target.surface for layer in windows for target in layer.targets if target.steps)
+    names = dict.fromkeys(target.surface for layer in windows for target in layer.targets)
+    numbers = {translated[name] for name in names} or {0}
+    if len(numbers) == 1:
+        return f"{numbers.pop()} of {len(windows)} window operators translated"
+    each = ", ".join(f"{translated[name]} of {len(windows)} to {name}" for name in names)
+    return f"window operators translated: {each}"
 
 
 def _read_text(path: Path) -> str:

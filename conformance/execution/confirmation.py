@@ -11,7 +11,7 @@ from conformance.execution.lone_worker import LoneWorker
 from conformance.execution.pool import WorkerPool
 from conformance.execution.task import Task, TaskJudge
 from conformance.judging.expected import Expected
-from conformance.judging.repeats import is_same_outcome, outcome_text
+from conformance.judging.repeats import SAME_IN_NEW_PROCESS, combine_retry, is_same_outcome, outcome_text
 from conformance.judging.verdict import ProgramOutcome
 from reports.results import Outcome, ResultRecord, Status
 
@@ -80,7 +80,8 @@ class Confirmer:
         if not (is_right(again) and again.kind == Outcome.RETURNED) and self._pool().end_owners():
             again = self._run_alone(job, first, combine, is_right)
         if _is_confirmed(first, again):
-            return again  # its message is that of the program alone
+            # Its message is that of the program alone. That of a crash also states how often it was run.
+            return combine_retry(again, first) if first.message.endswith(SAME_IN_NEW_PROCESS) else again
         self._pool().end_process(first.process, "a program has another result alone in a process")
         return replace(again, after_others=outcome_text(first))
 

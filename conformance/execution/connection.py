@@ -26,7 +26,7 @@ from conformance.execution.other_languages import json_lines
 from conformance.execution.protocol import Frame, encode_frame, read_frame
 from conformance.execution.worker import TEMPORARY_FOLDER_VARIABLE, remove_temporary_files
 from conformance.system import processes
-from conformance.system.owned_resources import owned_resource, resources_of_worker, semaphore_sets
+from conformance.system.owned_resources import owned_resource, resources_of_worker, unchanged_semaphores
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -85,7 +85,7 @@ class Connection:
         self._resources_known = threading.Event()
         if self._is_python:
             self._resources_known.set()
-        self._semaphores_at_start = semaphore_sets()
+        self._semaphores_at_start = unchanged_semaphores()
         self._worker_pid = 0
         self._process_mark = uuid.uuid4().hex
         # An earlier program may have removed the folder of temporary files.

@@ -16,8 +16,11 @@ from conformance.execution.worker import FRAME_LENGTHS, MAX_REPLY_BYTES
 from conformance.judging.verdict import ProgramOutcome
 from reports.results.vocabulary import Outcome
 
-MAX_FRAME_BYTES = MAX_REPLY_BYTES + (1 << 24)
-"""Maximum size of a frame in bytes: the arrays, and 16 MiB for the header."""
+MAX_HEADER_BYTES = 1 << 24
+MAX_FRAME_BYTES = MAX_REPLY_BYTES + MAX_HEADER_BYTES
+"""Maximum size of a frame in bytes: the arrays and the header."""
+MAX_AXES = 64
+"""Maximum number of axes of an array of NumPy."""
 WORKER_OUTCOMES = frozenset({Outcome.RETURNED, Outcome.REJECTED, Outcome.CRASHED})
 """Outcomes that a reply may contain. The other outcomes are set on this side."""
 IMMEDIATE_EXIT_TEXT = "exited with status 1; last output:"
@@ -45,7 +48,7 @@ def read_frame(pipe: IO[bytes] | io.BufferedReader) -> Frame | None:
         return None
     header_length, body_length = FRAME_LENGTHS.unpack(lengths)
     # A framework that writes into the pipe could announce any length. Do not allocate it.
-    if header_length + body_length > MAX_FRAME_BYTES:
+    if header_length > MAX_HEADER_BYTES or body_length > MAX_REPLY_BYTES:
         return None
     text, body = pipe.read(header_length), pipe.read(body_length)
     try:
@@ -60,12 +63,20 @@ def _decode_arrays(items: Sequence[Mapping[str, Any]], body: bytes) -> Iterator[
     start = 0
     for item in items:
         dtype, shape = NUMPY_DTYPES[item["dtype"]], item["shape"]
-        # `type`, not isinstance: True is an int, but not an extent.
-        if not isinstance(shape, list) or any(type(extent) is not int or extent < 0 for extent in shape):
-            raise ValueError("not a shape")
-        array = np.frombuffer(body, dtype, math.prod(shape), start).reshape(shape)
+        array = np.frombuffer(body, dtype, element_count(shape), start).reshape(shape)
         yield array
         start += array.nbytes
+
+
+def element_count(shape: Any) -> int:
+    """Return the number of elements of a shape in a reply. Raises ValueError if it is not the shape of an array."""
+    # `type`, not isinstance: True is an int, but not an extent.
+    if not isinstance(shape, list) or any(type(extent) is not int or extent < 0 for extent in shape):
+        raise ValueError("not a shape")
+    # Without these limits, the product can have millions of digits, and its computation cannot be interrupted.
+    if len(shape) > MAX_AXES or max(shape, default=0) > MAX_REPLY_BYTES:
+        raise ValueError("not the shape of an array in a reply")
+    return math.prod(shape)
 
 
 def is_start_reply(header: Mapping[str, Any]) -> bool:

@@ -169,8 +169,8 @@ def _has_indices_in(dtype: str) -> Callable[[Candidate], bool]:
 
 def _has_equal_indices(candidate: Candidate) -> bool:
     """Check whether two values of one plane have the same index."""
-    planes = _written_numbers(candidate, "indices").reshape(math.prod(candidate.case.shape[:2]), -1)
-    return any(len(np.unique(plane)) < plane.size for plane in planes)
+    planes = np.sort(_written_numbers(candidate, "indices").reshape(math.prod(candidate.case.shape[:2]), -1), axis=1)
+    return bool((planes[:, 1:] == planes[:, :-1]).any())
 
 
 def _largest(candidate: Candidate) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,6 +14,7 @@ from conformance.exploration.diagnosis import ShrunkSuspect
 from conformance.exploration.evaluation import CandidateResult
 from conformance.exploration.symptoms import OTHER_SURFACES, REFERENCE, OracleName, Symptom
 from reports.analysis.conditions import (
+    Preference,
     agreement,
     best_conjunction,
     certain_conjunction,
@@ -29,6 +31,9 @@ MIN_DIFFERING_SHARE = 0.4
 MIN_NUMBERS_GAIN = 0.03
 """Minimum increase of the agreement by which conditions about numbers are justified. Numbers hide a bug in some
 cases, so that conditions about them agree a little better even if the cause has nothing to do with them."""
+MIN_EXPLAINED_GAIN, MIN_EXPLAINED_SHARE = 0.015, 0.5
+"""The same, if conditions about numbers exclude most of the cases that differ with other numbers: they then explain
+why these agree."""
 MIN_NEIGHBOURS = 15
 """Number of neighbours that count even if fewer generated cases differ."""
 MAX_REMEMBERED = 1000
@@ -159,13 +164,22 @@ def find_conditions(
     every = [*agreeing, *hidden]
     with_numbers = _best_conditions(evidence.smallest, differing, every) if evidence.numbers else ()
     gained = agreement(with_numbers, differing, every) - agreement(found, differing, agreeing)
-    agreeing = every if gained > MIN_NUMBERS_GAIN else agreeing
-    result = _counted(with_numbers if gained > MIN_NUMBERS_GAIN else found, differing, agreeing)
+    required = MIN_EXPLAINED_GAIN if _explains(with_numbers, evidence.numbers, hidden) else MIN_NUMBERS_GAIN
+    if gained > required:
+        found, agreeing = with_numbers, every
+    result = _counted(found, differing, agreeing)
     if result.conditions and result.differing_share >= MIN_DIFFERING_SHARE:
         return result
     # The cases may differ for several reasons: then describe the smallest one alone.
     alone = shortest_conjunction([evidence.smallest], agreeing, _condition_rank)
     return _counted(alone or (), differing, agreeing)
+
+
+def _explains(conditions: tuple[str, ...], numbers: frozenset[str], hidden: Sequence[frozenset[str]]) -> bool:
+    """Whether conditions about numbers exclude most of the hidden cases that satisfy the other conditions."""
+    others = [features for features in hidden if features.issuperset(frozenset(conditions) - numbers)]
+    left = sum(features.issuperset(conditions) for features in others)
+    return len(others) - left > MIN_EXPLAINED_SHARE * len(others)
 
 
 def evidence_lists(
@@ -189,23 +203,8 @@ def _best_conditions(
     candidates: frozenset[str], differing: Sequence[frozenset[str]], agreeing: Sequence[frozenset[str]]
 ) -> tuple[str, ...]:
     """Return the conjunction of some candidates that agrees best with all cases, without superfluous conditions."""
-    found = best_conjunction(
-        candidates,
-        differing,
-        agreeing,
-        rank=_condition_rank,
-        max_conditions=MAX_CONDITIONS,
-        cost=count_properties,
-    )
-    found = certain_conjunction(
-        found,
-        candidates,
-        differing,
-        agreeing,
-        rank=_condition_rank,
-        max_conditions=MAX_CONDITIONS,
-        cost=count_properties,
-    )
+    found = best_conjunction(candidates, differing, agreeing, PREFERENCE)
+    found = certain_conjunction(found, candidates, differing, agreeing, PREFERENCE)
     return necessary_conditions(found, differing, agreeing)
 
 
@@ -232,7 +231,21 @@ def _has_nan(features: frozenset[str]) -> bool:
     return any(feature.startswith(NAN_PREFIX) for feature in features)
 
 
+LOWER_LIMIT = re.compile(r"(?:more than |.* of (?=.* or more$))(\d[\d,]*)")
+"""Conditions that state a lower limit of a size, and the limit."""
+
+
 @cache
 def _condition_rank(condition: str) -> tuple[float | str, ...]:
-    """Sort key of conditions: first those without a number, and dtypes last; then shorter conditions first."""
-    return any(letter.isdigit() for letter in condition), condition.startswith("dtype"), len(condition), condition
+    """Sort key of conditions: first those without a number, and dtypes last; then shorter conditions first.
+
+    Of lower limits of a size the largest is first: cases with smaller sizes agreed while the smallest case was shrunk.
+    """
+    limit = LOWER_LIMIT.match(condition)
+    least = int(limit.group(1).replace(",", "")) if limit else 0
+    has_number = any(letter.isdigit() for letter in condition)
+    return has_number, condition.startswith("dtype"), -least, len(condition), condition
+
+
+PREFERENCE = Preference(_condition_rank, count_properties, MAX_CONDITIONS)
+"""The preferred conjunctions: those with few properties, short phrases and no numbers."""

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from conformance.adapters.api import Surface
+from conformance.cases.case import Case
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.conventions import reference_answers
 from conformance.exploration.evaluation import NEW_STATUSES, LocalEvaluator, SurfaceResult, make_requests
 from conformance.exploration.oracles import ReferenceOracle
 from conformance.models.geometry import checked_layer
 from conformance.models.layer import Model, ModelLayer
+from conformance.models.named_padding import size_note
+from conformance.models.padded_layers import ONE_CALL_NOTE, one_call_questions
 from conformance.models.questions import Question, candidate_in_effect, questions_of
 from conformance.models.search import SmallestSearch
 from conformance.models.smallest import Deadline
+from conformance.models.source_framework import SourceFramework
 from conformance.models.verdicts import ConventionDifference, LayerQuestions, TargetVerdict
-from conformance.translation.single_call import find_single_call
+from conformance.translation.single_call import bias_limitation, find_single_call
 from reports.results.audits import LayerVerdict
 from reports.results.vocabulary import How, Status
 
+COMPARED_STATUSES = frozenset({Status.PASS, Status.FAIL, Status.KNOWN})
+BIAS_NOTE = "one call, and the bias is added after it"
 BATCH_SIZE = 16
 """Number of questions that are evaluated together, between two calls of the progress callback."""
 
@@ -43,14 +49,14 @@ def _layer_questions(layers: tuple[ModelLayer, ...]) -> LayerQuestions:
 def audit_backend(
     evaluator: LocalEvaluator,
     layers: Sequence[LayerQuestions],
-    source: Surface | None,
+    source: SourceFramework | None,
     shrink_seconds: float = 0.0,
     progress: Callable[[str], None] = lambda _text: None,
 ) -> list[Mapping[str, TargetVerdict]]:
     """Return the verdicts of each layer by the name of the surface. Equal questions of layers are run once.
 
-    source: the surface whose answers to conventions hold for the model. shrink_seconds: the time in which the smallest
-    inputs are searched for on each surface; 0 for none.
+    source: the framework of the model, None if it is not known. shrink_seconds: the time in which the smallest inputs
+    are searched for on each surface; 0 for none.
     """
     layers_of = {one.name: [_with_single_call(layer, one) for layer in layers] for one in evaluator.backend.surfaces}
     every = [question for some in layers_of.values() for one in some for question in one.questions]
@@ -65,12 +71,16 @@ def audit_backend(
         for key, result in zip(batch, found, strict=True):
             results[key] = {one.surface: one for one in result.surface_results}
         progress(f"{names}: {min(start + BATCH_SIZE, len(keys)):,} of {len(keys):,} inputs checked")
-    found_on = {}
+    found_on, origin = {}, source.surface if source else None
     for surface in evaluator.backend.surfaces:
         own = layers_of[surface.name]
-        verdicts = [_verdict(one, results, surface, source) for one in own]
+        verdicts = [_verdict(one, results, surface, origin) for one in own]
+        if source:
+            cpu = evaluator.pool.environment["cpu"]
+            pairs = zip(verdicts, layers, strict=True)
+            verdicts = [_with_source_deviations(source, cpu, surface, verdict, layer) for verdict, layer in pairs]
         progress(f"{surface.name}: searching for the smallest inputs")
-        search = SmallestSearch(evaluator, surface, source, Deadline(shrink_seconds))
+        search = SmallestSearch(evaluator, surface, origin, Deadline(shrink_seconds))
         found_on[surface.name] = search.with_smallest(own, verdicts) if shrink_seconds > 0 else verdicts
     return [{name: verdicts[number] for name, verdicts in found_on.items()} for number in range(len(layers))]
 
@@ -78,10 +88,14 @@ def audit_backend(
 def _with_single_call(layer: LayerQuestions, surface: Surface) -> LayerQuestions:
     """Return a layer with the parameters of the one call that a surface has for this input size, if it has one.
 
-    A call whose padding is that of this size is noted too if the surface takes the parameters as they are.
+    A padding that a surface has in the call of the convolution after it is checked with this convolution. A call whose
+    padding is that of this size is noted too if the surface takes the parameters as they are.
     """
     if not layer.questions:
         return layer
+    together = one_call_questions(layer.layers[0], surface)
+    if together:
+        return replace(layer, questions=together, single_call=ONE_CALL_NOTE)
     case = layer.questions[0].candidate.case
     found = find_single_call(case, surface)
     if found is None:
@@ -90,6 +104,27 @@ def _with_single_call(layer: LayerQuestions, surface: Surface) -> LayerQuestions
     if found.case is not case:
         questions = tuple(replace(one, candidate=candidate_in_effect(one.candidate)) for one in questions)
     return replace(layer, questions=questions, single_call=found.note)
+
+
+def _with_source_deviations(
+    source: SourceFramework, cpu: Collection[str], surface: Surface, verdict: TargetVerdict, layer: LayerQuestions
+) -> TargetVerdict:
+    """Return a verdict with what the model's framework is known to compute otherwise than the reference.
+
+    layer: with the parameters of the model, also if the target has a call for this input size.
+    """
+    cases: Mapping[str, Case] = {one.numbers: one.candidate.case for one in layer.questions}
+    found = {}
+    for numbers, result in verdict.results.items():
+        is_compared = numbers in cases and result.status in COMPARED_STATUSES
+        entry = source.deviation(cases[numbers], cpu) if is_compared else None
+        # A target of the same framework that agrees shows that the entry does not apply to this case.
+        if entry and not (result.status == Status.PASS and entry.matches_surface(surface.name)):
+            found[numbers] = entry
+    is_better = verdict.verdict in {LayerVerdict.SAME, LayerVerdict.REWRITE}
+    return replace(
+        verdict, source_deviations=found, verdict=LayerVerdict.EXPLAINED if found and is_better else verdict.verdict
+    )
 
 
 def _candidate_key(candidate: Candidate) -> str:
@@ -121,8 +156,15 @@ def _verdict(
     if first is None or first.status == Status.UNSUPPORTED:
         reason = first.message if first else next(iter(not_compared.values()), "")
         return TargetVerdict(LayerVerdict.UNSUPPORTED, reason=reason)
-    verdict = _verdict_of(answers, bool(conventions), first.how)
-    return TargetVerdict(verdict, first.how, layer.single_call, answers, conventions, not_compared)
+    # A bias that is added after the call is no rewrite; otherwise these would hide the others.
+    added = bias_limitation(layer.questions[0].candidate.case, surface) if first.how == How.COMPOSED else ""
+    how = How.NATIVE if added else first.how
+    reason = f"{BIAS_NOTE}: {added}" if added else layer.single_call
+    note = size_note(layer.layers[0], surface)
+    if layer.layers[0].computed_padding and not added:
+        reason = ""  # a call with the word is right for every size, and one with numbers has its own note
+    verdict = _verdict_of(answers, bool(conventions), how)
+    return TargetVerdict(verdict, how, reason, answers, conventions, not_compared, size_note=note)
 
 
 def _verdict_of(answers: Mapping[str, SurfaceResult], other_convention: bool, how: str) -> LayerVerdict:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.operators import OPERATORS, PARAMETERS, Operator
+from conformance.cases.operators import OPERATORS, PARAMETERS, Operator, PaddingWord
 from conformance.translation.call_text import call_text
 from conformance.translation.option_text import size_text
 
@@ -25,7 +25,9 @@ class ModelLayer:
     name: its name in the model. parameters: all that the reader knows, as in a case; other parameters have the default
     of the operator. shape: (n, c, *spatial) of its input. kernel: shape of the weights, `()` without weights.
     weights: the first channels of kernel and bias, as nested lists. source: the node or the line of the model.
-    problem: why the layer cannot be checked; the other fields are then empty.
+    following: of a padding, the convolution that reads it and is the same layer of the model. problem: why the layer
+    cannot be checked; the other fields are then empty. padding_word: "same" if the layer computes its padding from the
+    size of its input, so that `padding` is that of this size.
     """
 
     name: str
@@ -38,6 +40,8 @@ class ModelLayer:
     weights: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
     problem: str = ""
+    following: ModelLayer | None = None
+    padding_word: str = ""
 
     @property
     def rank(self) -> int:
@@ -60,6 +64,13 @@ class ModelLayer:
         return OPERATORS[self.operator].output_channels(self.kernel, self.groups) if self.kernel else self.shape[1]
 
     @property
+    def computed_padding(self) -> str:
+        """The word of a padding that depends on the size of the input, as in a case: SAME with a stride above 1."""
+        padding, stride = self.parameters.get("padding"), self.parameters.get("stride") or (1,)
+        word = PaddingWord.SAME_UPPER.value if self.padding_word == "same" else padding
+        return word if isinstance(word, str) and max(stride) > 1 else ""
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """Operator, parameters, shapes and dtype. Layers with the same key are one case. The batch does not count."""
         parameters = tuple(sorted((name, repr(value)) for name, value in self.parameters.items()))
@@ -71,6 +82,8 @@ class ModelLayer:
             self.bias,
             self.dtype,
             self.problem and (self.source, self.problem),
+            self.following.key if self.following else (),
+            self.padding_word,
         )
 
     @property
@@ -105,6 +118,7 @@ def validated(layer: ModelLayer) -> ModelLayer:
         layer.bias,
         layer.weights if all(value is not None for value in layer.weights.values()) else {},
         layer.source,
+        padding_word=layer.padding_word,
     )
 
 
@@ -175,6 +189,7 @@ class Model:
     source: the file or the reference. surface: the surface whose answers to conventions hold for the model.
     nodes: all nodes in the order of the graph, if the reader lists them. settings: numbers of other layers on whose
     default frameworks differ, by the kind of the layer: the different ones, each by the names of the framework.
+    versions: of the packages with which it was read. is_run: whether users run it on the surface.
     """
 
     source: str
@@ -183,6 +198,8 @@ class Model:
     others: Mapping[str, int] = field(default_factory=dict)
     nodes: tuple[ModelNode, ...] = ()
     settings: Mapping[str, Sequence[Mapping[str, float | None]]] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    is_run: bool = True
 
     @property
     def is_chain(self) -> bool:

@@ -69,10 +69,9 @@ def _questions(checked: CheckedLayer) -> Iterator[Question]:
     if kind is not DtypeKind.FLOATING:
         return
     if arithmetic is not Arithmetic.SELECTION:
-        yield Question(Numbers.MANTISSAS, make_candidate(small, SIGNED_INTEGER_INPUT, values="mantissas"))
-    for numbers, mark in MARKS.items():
-        cell = {**SIGNED_INTEGER_INPUT, "at": _inner_cell(special)}
-        yield Question(numbers, make_candidate(special, cell, values=mark, batch=SPECIAL_BATCH))
+        yield Question(Numbers.MANTISSAS, candidate_with(Numbers.MANTISSAS, small))
+    for numbers in MARKS:
+        yield Question(numbers, candidate_with(numbers, special))
     if layer.dtype in SHORT_FLOATS and arithmetic is Arithmetic.AVERAGE:
         yield Question(Numbers.LARGE, make_candidate(small, LARGE_INTEGER_INPUT))
     if small.weights:
@@ -80,6 +79,15 @@ def _questions(checked: CheckedLayer) -> Iterator[Question]:
         own = own_weights(small)
         if own:
             yield Question(Numbers.OWN_WEIGHTS, candidate.with_numbers(**own))
+
+
+def candidate_with(numbers: Numbers, layer: ModelLayer) -> Candidate:
+    """Return a layer with integers, full mantissas, or integers and a special value."""
+    if numbers in MARKS:
+        cell = {**SIGNED_INTEGER_INPUT, "at": _inner_cell(layer)}
+        return make_candidate(layer, cell, values=MARKS[numbers], batch=SPECIAL_BATCH)
+    values = "mantissas" if numbers is Numbers.MANTISSAS else "integers"
+    return make_candidate(layer, SIGNED_INTEGER_INPUT, values=values)
 
 
 def _inner_cell(layer: ModelLayer) -> int:

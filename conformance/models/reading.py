@@ -19,6 +19,7 @@ from conformance import ConformanceError, IncompleteRun
 from conformance.adapters import registry
 from conformance.adapters.api import EXTRACTION_FILE, ModelReader
 from conformance.models.layer import Model, ModelLayer, ModelNode, validated
+from conformance.models.padded_layers import with_followers
 from conformance.system import processes
 from conformance.system.suggestions import suggestion
 
@@ -42,6 +43,7 @@ class _LayerRecord(msgspec.Struct):
     bias: bool = False
     weights: dict[str, Any] = {}
     problem: str = ""
+    padding_word: str = ""
 
 
 class _NodeRecord(msgspec.Struct):
@@ -57,6 +59,7 @@ class _ResultRecord(msgspec.Struct):
     settings: dict[str, list[dict[str, float | None]]] = {}
     nodes: list[_NodeRecord] = []
     surface: str = ""
+    versions: dict[str, str] = {}
     error: str = ""
 
 
@@ -154,10 +157,13 @@ def read_model(source: ModelSource, seconds: float = READ_SECONDS) -> Model:
             raise ConformanceError(f"{source.text}: the reader returned invalid data: {error}") from None
     if record.error:
         _raise_error(source, " ".join(record.error.split())[:MAX_ERROR_LENGTH])
-    layers = (validated(_layer_of(one)) for one in record.layers)
+    layers = with_followers([validated(_layer_of(one)) for one in record.layers])
     nodes = (ModelNode(one.name, one.kind, tuple(one.inputs), tuple(one.outputs)) for one in record.nodes)
     surface = record.surface or (source.reader.surface if source.reader else "")
-    return Model(source.text, surface, tuple(layers), record.others, tuple(nodes), record.settings)
+    is_run = all(one.is_run for one in source.readers.values())
+    return Model(
+        source.text, surface, tuple(layers), record.others, tuple(nodes), record.settings, record.versions, is_run
+    )
 
 
 def _raise_error(source: ModelSource, message: str) -> None:

@@ -36,19 +36,20 @@ def audit_record(audit: Audit, started: str = "", programs: Programs = MappingPr
         )
         for name in audit.targets
     )
+    layers = (_layer_record(one, number, audit.model.surface, programs) for number, one in enumerate(audit.layers))
     return AuditRecord(
         format=AUDIT_FORMAT,
         model=audit.model.source,
         surface=audit.model.surface,
         started=started,
         targets=tuple(targets),
-        layers=tuple(_layer_record(one, number, programs) for number, one in enumerate(audit.layers)),
+        layers=tuple(layers),
         others=dict(audit.model.others),
         other_notes=tuple(other_layer_notes(audit.model, audit.targets)),
     )
 
 
-def _layer_record(one: AuditedLayer, number: int, programs: Programs) -> AuditedLayerRecord:
+def _layer_record(one: AuditedLayer, number: int, source: str, programs: Programs) -> AuditedLayerRecord:
     layer, checked = one.layer, one.checked
     return AuditedLayerRecord(
         names=tuple(layer.name for layer in one.layers),
@@ -63,7 +64,7 @@ def _layer_record(one: AuditedLayer, number: int, programs: Programs) -> Audited
         note=checked.note if checked else "",
         checked_shape=checked.layer.shape if checked else (),
         verdicts={
-            name: _verdict_record(verdict, name, programs.get((number, name), ""))
+            name: _verdict_record(verdict, name, source, programs.get((number, name), ""))
             for name, verdict in one.verdicts.items()
         },
     )
@@ -76,15 +77,16 @@ def _output_shape(one: AuditedLayer) -> tuple[int, ...]:
     return (1, one.layer.out_channels, *case_step(one.case).output[2:])
 
 
-def _verdict_record(verdict: TargetVerdict, target: str, program: str) -> TargetVerdictRecord:
+def _verdict_record(verdict: TargetVerdict, target: str, source: str, program: str) -> TargetVerdictRecord:
     return TargetVerdictRecord(
         verdict=verdict.verdict,
         how=str(verdict.how),
         reason=verdict.reason,
         numbers=tuple(map(str, verdict.results)),
-        differences=tuple(_differences(verdict, target)),
+        differences=(*_differences(verdict, target), *_source_differences(verdict, source)),
         not_compared={str(name): reason for name, reason in verdict.not_compared.items()},
         program=program,
+        size_note=verdict.size_note,
     )
 
 
@@ -115,6 +117,27 @@ def _differences(verdict: TargetVerdict, target: str) -> Iterator[LayerDifferenc
             text=f"{_when(numbers)}: convention {one.convention}: {answers}",
             convention=one.convention,
             smallest=_smallest_record(verdict.smallest.get((numbers, one.convention))),
+        )
+
+
+def _source_differences(verdict: TargetVerdict, source: str) -> Iterator[LayerDifferenceRecord]:
+    """Yield the known deviations of the model's framework, each once with all numbers for which it applies."""
+    groups: dict[tuple[str, bool], list[str]] = {}
+    for numbers, entry in verdict.source_deviations.items():
+        groups.setdefault((entry.id, numbers in verdict.differing), []).append(numbers)
+    entries = {entry.id: entry for entry in verdict.source_deviations.values()}
+    for (name, differs), found in groups.items():
+        entry, numbers = entries[name], ", ".join(map(str, found))
+        issue = f" ({entry.issue})" if entry.issue else ""
+        agrees = "the reference, too" if differs else "the reference, with which the target agrees"
+        yield LayerDifferenceRecord(
+            numbers=numbers,
+            verdict=LayerVerdict.EXPLAINED,
+            text=f"for {numbers}: {source}, the model's framework, is known to differ from {agrees}: "
+            f"{shortened(entry.reason)}{issue}",
+            reason=entry.reason,
+            issue=entry.issue or "",
+            is_of_source=True,
         )
 
 

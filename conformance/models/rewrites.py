@@ -13,23 +13,32 @@ from dataclasses import replace
 from conformance import ConformanceError
 from conformance.adapters.api import Backend, Surface, Unsupported
 from conformance.cases.case import Case
+from conformance.cases.operators import OPERATORS, Geometry
 from conformance.cases.steps import Step, case_step
 from conformance.exploration.finding_conditions import CORRECT_STATUSES
 from conformance.judging.ledger import load_ledger
 from conformance.models.layer import ModelLayer
+from conformance.models.padded_layers import one_call_questions, one_call_request
+from conformance.models.questions import MARKS
 from conformance.models.verdicts import Audit, AuditedLayer, LayerQuestions, TargetVerdict
 from conformance.translation import text, verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
 from conformance.translation.option_text import size_text
 from conformance.translation.rewrites import REWRITES
-from conformance.translation.side_by_side import TranslationBackground, program_with_setup, translate_case
-from conformance.translation.single_call import depends_on_size, program_for_every_size, single_call_case
+from conformance.translation.side_by_side import (
+    TranslationBackground,
+    case_in_one_call,
+    program_with_setup,
+    translate_case,
+)
+from conformance.translation.single_call import depends_on_size, program_for_every_size, single_call_case, without_bias
 from conformance.translation.step_lowering import lower_step, native_limitation
 from reports.results.audits import LayerVerdict
 from reports.results.vocabulary import How
 
 NO_CHANGE_KNOWN = "no change of the model is known with which its layers compute this; --full-programs prints a graph"
+MANUAL_BINS = "reduce each of these slices to one number for each channel, and join the numbers; not run in this audit"
 PAD = "pad"
 Programs = Mapping[tuple[int, str], str]
 """What to write, by the number of the distinct layer and the name of the target."""
@@ -51,7 +60,9 @@ def request_of_layer(layer: ModelLayer) -> CaseRequest:
 
 def rewrite_reason(questions: LayerQuestions, surface: Surface) -> str:
     """Return why one call of a surface does not compute a layer, "" without a reason."""
-    limitation = native_limitation(questions.questions[0].candidate.case, surface)
+    case = questions.questions[0].candidate.case
+    # A bias that the call does not take would hide why the call without it does not do either.
+    limitation = native_limitation(without_bias(case), surface) or native_limitation(case, surface)
     return limitation.reason if isinstance(limitation, Unsupported) else ""
 
 
@@ -71,17 +82,44 @@ def rewrite_programs(
     found = {}
     for number, one in enumerate(audit.layers):
         for backend, surface in targets:
-            case = _case_to_write(one, surface)
-            if case is not None and one.checked is not None:
-                is_converted = surface.is_converted and not with_graphs
-                verdict = one.verdicts[surface.name]
-                lines = (
-                    change_lines(case, surface, source, width)
-                    if is_converted
-                    else _program_lines(case, backend, surface, verdict, width)
-                )
+            verdict = one.verdicts.get(surface.name)
+            if verdict is None or one.checked is None:
+                continue
+            case, is_converted = _case_to_write(one, surface), surface.is_converted and not with_graphs
+            lines = [
+                *_bin_lines(one, surface, width),
+                *(special_lines(verdict, surface, width) if is_converted else ()),
+            ]
+            if case is not None and is_converted:
+                lines += change_lines(case, surface, source, width)
+            elif case is not None:
+                lines += _program_lines(case, backend, surface, verdict, width)
+            if lines:
                 found[number, surface.name] = "\n".join(lines)
     return found
+
+
+def special_lines(verdict: TargetVerdict, surface: Surface, width: int) -> Iterator[str]:
+    """Yield that a layer differs for NaN or infinities only, and what that means for the model."""
+    differing = list(verdict.differing)
+    if not differing or not MARKS.keys() >= {*differing}:
+        return
+    agreeing = [name for name in verdict.results if name not in differing]
+    yield from _comment(f"differs for {_listed(differing)} only; agrees for {_listed(agreeing)}", width)
+    text = f"no change of the model is known with which {surface.name} computes the layer for {_listed(differing)}"
+    yield from _comment(f"{text}: where they can occur, test the input of the model for them before it runs", width)
+
+
+def _bin_lines(one: AuditedLayer, surface: Surface, width: int) -> Iterator[str]:
+    """Yield the slices that adaptive pooling on a surface without it consists of."""
+    layer = one.layer
+    is_unsupported = one.verdicts[surface.name].verdict is LayerVerdict.UNSUPPORTED
+    if not is_unsupported or OPERATORS[layer.operator].geometry is not Geometry.BINS:
+        return
+    yield from _comment(f"the suite has no program for {layer.operator} on {surface.name}: {MANUAL_BINS}", width)
+    for axis, (extent, count) in enumerate(zip(layer.shape[2:], layer.parameters["output_size"], strict=True)):
+        bins = (f"{index * extent // count}:{-(-(index + 1) * extent // count)}" for index in range(count))
+        yield from _comment(f"spatial axis {axis}: {', '.join(bins)}", width)
 
 
 def _case_to_write(one: AuditedLayer, surface: Surface) -> Case | None:
@@ -89,6 +127,8 @@ def _case_to_write(one: AuditedLayer, surface: Surface) -> Case | None:
     verdict = one.verdicts.get(surface.name)
     if verdict is None or not verdict.how or verdict.verdict is LayerVerdict.UNCHECKED or one.checked is None:
         return None
+    if one.layer.following and one_call_questions(one.layer, surface):
+        return case_in_one_call(one_call_request(one.layer).case(), surface)
     try:
         case = case_of_layer(one.layer)
     except ConformanceError:  # too large for a case; the call is the same with fewer channels
@@ -106,7 +146,7 @@ def _program_lines(case: Case, backend: Backend, surface: Surface, verdict: Targ
         for one in translate_case(single or case, [(backend, surface)], background)
     ]
     yield from text.text_lines(text.TranslatedCase(case, notes), found, width)
-    general = program_for_every_size(case, surface) if notes else None
+    general = program_for_every_size(case, surface) if notes and not case.then else None
     if general:
         yield from ("", *_comment("for every size, not run in this audit:", width))
         yield program_with_setup(backend, general)

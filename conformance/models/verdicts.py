@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from conformance.cases.case import Case
 from conformance.exploration.evaluation import SurfaceResult
+from conformance.judging.ledger import LedgerEntry
 from conformance.models.geometry import CheckedLayer
 from conformance.models.layer import Model, ModelLayer
 from conformance.models.questions import Question
@@ -31,10 +32,13 @@ class ConventionDifference:
 class TargetVerdict:
     """The verdict of a target on a layer.
 
+    how: native, padded or composed; native also if only the bias is added after one call.
     results: the results by the numbers of the question. reason: why it is unsupported, why the program is not one
     call, or for which input sizes its one call is exact. conventions: different answers, with the numbers for which
     they matter. not_compared: the numbers for which the suite has no expected result, with the reason. smallest: the
-    smallest inputs found, by the differences.
+    smallest inputs found, by the differences. source_deviations: the entries of the ledger for the model's framework,
+    by the numbers for which its result is known to differ from the reference. size_note: for which input sizes its
+    padding is that of the model, if it has numbers where the model has a word.
     """
 
     verdict: LayerVerdict
@@ -44,6 +48,8 @@ class TargetVerdict:
     conventions: Mapping[str, ConventionDifference] = field(default_factory=dict)
     not_compared: Mapping[str, str] = field(default_factory=dict)
     smallest: Mapping[DifferenceKey, SmallestInput] = field(default_factory=dict)
+    source_deviations: Mapping[str, LedgerEntry] = field(default_factory=dict)
+    size_note: str = ""
 
     @property
     def differing(self) -> Mapping[str, SurfaceResult]:

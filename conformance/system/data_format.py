@@ -14,7 +14,7 @@ from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -44,9 +44,9 @@ def decode_object(content: bytes | memoryview, classes: Classes) -> Any:
     try:
         nodes = msgspec.msgpack.decode(content, type=list)
         values: list[Any] = []
-        readers = _readers(values, classes)
+        append, get, readers = values.append, values.__getitem__, READERS
         for node in nodes:
-            values.append(readers[node[0]](node) if type(node) is list else node)
+            append(readers[node[0]](node, get, classes) if type(node) is list else node)
         return values[-1]
     # The content can have any structure, so that any operation on it can fail.
     except (msgspec.MsgspecError, LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
@@ -109,43 +109,47 @@ class _Writer:
         raise TypeError(f"{kind.__qualname__} cannot be cached")
 
 
-def _readers(values: Sequence[Any], classes: Classes) -> Mapping[int, Callable[[Node], Any]]:
-    """Return a function for each kind of node that makes its value from the values of earlier nodes."""
-    get = values.__getitem__
+Get = Callable[[int], Any]
+"""Function that returns the value of an earlier node."""
 
-    def dictionary(node: Node) -> dict[Any, Any]:
-        return dict(zip(map(get, node[1::2]), map(get, node[2::2]), strict=True))
 
-    @cache
-    def attributes(kind: type, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Check that a class has instances with these attributes."""
-        if not {one.name for one in fields(kind)} <= {*names}:
-            raise ValueError(f"{kind.__qualname__} without all of its fields")
-        return names
+@lru_cache(1024)
+def _checked_names(kind: type, names: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+    """Return the names and whether instances have a `__dict__`. Raises ValueError if a field has no name."""
+    if not {one.name for one in fields(kind)} <= {*names}:
+        raise ValueError(f"{kind.__qualname__} without all of its fields")
+    return names, bool(kind.__dictoffset__)
 
-    def instance(node: Node) -> Any:
-        kind = classes[node[1]]
-        names, made = attributes(kind, get(node[2])), kind.__new__(kind)
-        state = zip(names, map(get, node[3:]), strict=True)
-        if hasattr(made, "__dict__"):
-            made.__dict__.update(state)
-        else:
-            for name, value in state:
-                object.__setattr__(made, name, value)  # the dataclass is frozen
-        return made
 
-    return {
-        TUPLE: lambda node: tuple(map(get, node[1:])),
-        LIST: lambda node: list(map(get, node[1:])),
-        DICT: dictionary,
-        SET: lambda node: frozenset(map(get, node[1:])),
-        INSTANCE: instance,
-        ENUM: lambda node: classes[node[1]](get(node[2])),
-        ARRAY: lambda node: _array(node[1], get(node[2]), node[3]),
-        INTEGER: lambda node: int(node[1]),
-        DECIMAL: lambda node: Decimal(node[1]),
-        FRACTION: lambda node: Fraction(node[1]),
-    }
+def _dictionary(node: Node, get: Get, _classes: Classes) -> dict[Any, Any]:
+    return dict(zip(map(get, node[1::2]), map(get, node[2::2]), strict=True))
+
+
+def _instance(node: Node, get: Get, classes: Classes) -> Any:
+    kind = classes[node[1]]
+    names, has_dictionary = _checked_names(kind, get(node[2]))
+    made, state = kind.__new__(kind), zip(names, map(get, node[3:]), strict=True)
+    if has_dictionary:
+        made.__dict__.update(state)
+    else:
+        for name, value in state:
+            object.__setattr__(made, name, value)  # the dataclass is frozen
+    return made
+
+
+READERS: Mapping[int, Callable[[Node, Get, Classes], Any]] = {
+    TUPLE: lambda node, get, _: tuple(map(get, node[1:])),
+    LIST: lambda node, get, _: list(map(get, node[1:])),
+    DICT: _dictionary,
+    SET: lambda node, get, _: frozenset(map(get, node[1:])),
+    INSTANCE: _instance,
+    ENUM: lambda node, get, classes: classes[node[1]](get(node[2])),
+    ARRAY: lambda node, get, _: _array(node[1], get(node[2]), node[3]),
+    INTEGER: lambda node, _get, _: int(node[1]),
+    DECIMAL: lambda node, _get, _: Decimal(node[1]),
+    FRACTION: lambda node, _get, _: Fraction(node[1]),
+}
+"""Function for each kind of node that makes its value from the values of earlier nodes."""
 
 
 def _array(dtype: str, shape: tuple[int, ...], content: bytes) -> Any:

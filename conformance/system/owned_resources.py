@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from conformance.system.processes import PROC_FOLDER, child_pids, descendant_pids, resident_bytes
+from conformance.system.processes import PROC_FOLDER, child_pids, descendant_pids, is_running
 
 MAX_NEW_THREADS = 64
 """Number of threads that a framework may start during its first programs."""
@@ -19,8 +20,8 @@ def owned_resource(
     """Return what a worker owns, "" if nothing: other processes, sockets, locks, new files, timers or shared memory.
 
     at_start: what it had after its setup, see `open_resources` in worker_state/forks.py. semaphores_at_start: see
-    `semaphore_sets`. The system does not record which process has changed a semaphore, so that a new set counts for
-    each worker.
+    `unchanged_semaphores`. The system does not record which process has changed a semaphore, so that a new or changed
+    set counts for each worker.
     """
     if not PROC_FOLDER.is_dir():
         return "unknown resources"
@@ -28,25 +29,36 @@ def owned_resource(
     if not worker:
         return ""  # it has not started
     try:
-        # A process that has ended has no memory. It may remain until the worker ends.
-        if any(map(resident_bytes, {*descendant_pids(supervisor)} - {parent, worker})):
+        # A process that has ended may remain until the worker ends.
+        if any(map(is_running, {*descendant_pids(supervisor)} - {parent, worker})):
             return "a process"
         if os.listdir(temporary_folder):
             return "a temporary file"
-        has_semaphore = bool(semaphore_sets() - {*semaphores_at_start})
+        has_semaphore = not semaphore_sets().keys() <= {*semaphores_at_start}
         own = _own_resource(PROC_FOLDER / str(worker), {*at_start, *_pipes_of(supervisor)})
         return own or "a semaphore" * has_semaphore
     except OSError:
         return "unknown resources"
 
 
-def semaphore_sets() -> set[str]:
-    """Return the ids of the semaphore sets (System V) of the system. A process can change one until it exits."""
+def semaphore_sets() -> dict[str, int]:
+    """Return the semaphore sets (System V) of the system with the second of their last change.
+
+    The key is the id of a set and this second. A process can change a semaphore until it exits.
+    """
     try:
-        lines = (PROC_FOLDER / "sysvipc/sem").read_text(encoding="ascii").splitlines()
-    except OSError:  # the kernel is built without them
-        return set()
-    return {line.split()[1] for line in lines[1:]}
+        header, *lines = (PROC_FOLDER / "sysvipc/sem").read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError):  # the kernel is built without them
+        return {}
+    columns = header.split()
+    sets = (dict(zip(columns, line.split(), strict=True)) for line in lines)
+    return {f"{one['semid']} {one['otime']}": int(one["otime"]) for one in sets}
+
+
+def unchanged_semaphores() -> list[str]:
+    """Return the keys of the semaphore sets that have not changed in this second. A later change has another key."""
+    now = int(time.time())
+    return [key for key, second in semaphore_sets().items() if second < now]
 
 
 def resources_of_worker(supervisor: int) -> list[str]:
@@ -80,10 +92,21 @@ def _is_shared(permissions: bytes) -> bool:
 
 def _has_file_lock(process: Path) -> bool:
     """Whether a process owns a lock of a file. A mapping keeps the lock of a file whose descriptor is closed."""
-    with suppress(OSError):  # a container may hide this file
+    try:
         locks = (PROC_FOLDER / "locks").read_text(encoding="ascii").splitlines()
-        return any(line.split()[4] == process.name for line in locks if "->" not in line)
-    return False
+    except OSError:  # a container may hide this file
+        return False
+    owners = {tuple(line.split()[4:6]) for line in locks if "->" not in line}
+    # The owner of a lock that belongs to an open file is -1, or the process that took it, which may have ended.
+    mapped = {f"{device}:{inode}" for device, inode in _mapped_files(process)} if owners else set()
+    return any(owner == process.name or file in mapped for owner, file in owners)
+
+
+def _mapped_files(process: Path) -> Iterator[tuple[str, str]]:
+    """Yield device and inode of each mapped range of addresses."""
+    for line in (process / "maps").read_text("utf-8", "replace").splitlines():
+        _, _, _, device, inode, *_ = line.split(None, 5)
+        yield device, inode
 
 
 def _pipes_of(supervisor: int) -> list[str]:

@@ -25,6 +25,15 @@ def resident_bytes(process: int) -> int:
         return 0
 
 
+def is_running(process: int) -> bool:
+    """Whether a thread of a process is running. Its first thread may have ended before the others."""
+    for status in PROC_FOLDER.glob(f"{process}/task/*/stat"):
+        with contextlib.suppress(OSError, IndexError):  # it has just ended
+            if status.read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X"):
+                return True
+    return False
+
+
 def machine_memory_bytes() -> int:
     """Return the memory of this machine or container in bytes."""
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -102,6 +102,24 @@ def case_in_effect(case: Case) -> Case | None:
     return replace(case, parameters={**case.parameters, **changed}) if changed else None
 
 
+def names_padding(case: Case, surface: Surface) -> bool:
+    """Whether the one call of a surface for a case has the padding `same` by name."""
+    return FRAMEWORK_SAME in _call(case, surface).lower()
+
+
+def bias_limitation(case: Case, surface: Surface) -> str:
+    """Return why the call of a convolution takes no bias, if it does everything else; "" otherwise."""
+    limitation = native_limitation(case, surface) if "bias" in case.inputs and not case.then else None
+    if limitation is None:
+        return ""
+    return limitation.reason if native_limitation(without_bias(case), surface) is None else ""
+
+
+def without_bias(case: Case) -> Case:
+    """Return the case of a convolution without its bias."""
+    return replace(case, inputs={name: one for name, one in case.inputs.items() if name != "bias"})
+
+
 def single_call_case(case: Case, surface: Surface) -> Case | None:
     """Return the case that a surface computes by one call; None if it has none, or if it needs no other parameters."""
     if native_limitation(case, surface) is None:

@@ -114,8 +114,13 @@ def _statements(verdict: TargetVerdictRecord) -> Iterator[tuple[LayerVerdict, st
         return
     for one in verdict.differences:
         yield one.verdict, one.text, one
-    if verdict.verdict is LayerVerdict.REWRITE:
-        yield verdict.verdict, f"written {verdict.how}: {shortened(verdict.reason) or 'one call does not do it'}", None
+    if verdict.size_note:
+        is_call = verdict.how == How.NATIVE
+        yield LayerVerdict.SAME if is_call else LayerVerdict.REWRITE, verdict.size_note, None
+    is_known_rewrite = verdict.verdict is LayerVerdict.EXPLAINED and verdict.how != How.NATIVE and verdict.reason
+    if verdict.verdict is LayerVerdict.REWRITE or is_known_rewrite:
+        reason = shortened(verdict.reason) or "one call does not do it"
+        yield LayerVerdict.REWRITE, f"written {verdict.how}: {reason}", None
     elif verdict.reason:
         # How the one call is written is no difference, also where the target has another answer for some numbers.
         is_call = verdict.how == How.NATIVE or not verdict.differences

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from reports.results.vocabulary import How
@@ -84,38 +85,49 @@ MAX_COMBINED = 12
 """Number of conjunctions of each length that are extended by one condition: those that agree best."""
 
 
+@dataclass(frozen=True)
+class Preference:
+    """Which conjunctions are preferred.
+
+    rank: sort key of a condition, among conjunctions that agree alike. cost: number of properties that a condition
+    states. max_conditions: maximum number of conditions.
+    """
+
+    rank: Callable[[str], tuple[float | str, ...]] = lambda condition: (len(condition), condition)
+    cost: Callable[[str], int] = lambda _: 1
+    max_conditions: int = MAX_CONDITIONS
+
+
 def best_conjunction(
     candidates: frozenset[str],
     positive: Sequence[frozenset[str]],
     negative: Iterable[frozenset[str]],
-    *,
-    rank: Callable[[str], tuple[float | str, ...]] = lambda condition: (len(condition), condition),
-    max_conditions: int = MAX_CONDITIONS,
-    cost: Callable[[str], int] = lambda _: 1,
+    preference: Preference = Preference(),
 ) -> tuple[str, ...]:
     """Return the conjunction of some candidates that agrees best with two sets of items.
 
     The agreement is a weighted harmonic mean of two shares: of the positive items that satisfy the conditions, and of
     the items that satisfy them and are positive (an F score with RECALL_WEIGHT). Neither has to be complete: positive
-    items may have another cause, and a cause need not have an effect on every item. cost: number of properties that a
-    condition states. A further property must increase the agreement by MIN_IMPROVEMENT, and by more if there are few
-    positive items, where chance has a part. Among equal conjunctions, the one with the lowest ranks is returned; () if
-    no candidate agrees.
+    items may have another cause, and a cause need not have an effect on every item. A further property must
+    increase the agreement by MIN_IMPROVEMENT, and by more if there are few positive items, where chance has a part.
+    Among equal conjunctions, the one with the lowest ranks is returned; () if no candidate agrees.
     """
     table = _MatchTable(candidates, positive, negative)
     improvement = required_improvement(positive)
 
     def order(condition: str) -> tuple[float | str, ...]:
-        return cost(condition), *rank(condition)
+        return preference.cost(condition), *preference.rank(condition)
 
     def value(some: Sequence[str]) -> float:
-        return table.agreement(some) - improvement * sum(map(cost, some))
+        return table.agreement(some) - improvement * sum(map(preference.cost, some))
 
     conditions = [one for one in table.useful(order) if table.agreement((one,)) > 0]
     best: tuple[str, ...] = ()
     beam: list[tuple[str, ...]] = [()]
-    for _ in range(max_conditions):
-        longer = {tuple(sorted((*some, one), key=rank)) for some in beam for one in conditions if one not in some}
+    for _ in range(preference.max_conditions):
+        longer = {
+            tuple(sorted((*some, one), key=preference.rank)) for some in beam for one in conditions if one not in some
+        }
         beam = sorted(longer, key=lambda some: (-value(some), *map(order, some)))[:MAX_COMBINED]
         if beam and (not best or value(beam[0]) > value(best)):
             best = beam[0]
@@ -167,26 +179,23 @@ def certain_conjunction(
     candidates: frozenset[str],
     positive: Sequence[frozenset[str]],
     negative: Iterable[frozenset[str]],
-    *,
-    rank: Callable[[str], tuple[float | str, ...]] = lambda condition: (len(condition), condition),
-    max_conditions: int = MAX_CONDITIONS,
-    cost: Callable[[str], int] = lambda _: 1,
+    preference: Preference = Preference(),
 ) -> tuple[str, ...]:
     """Return the conditions with further ones that all matching positive items satisfy, but few negative ones do.
 
     If a condition had nothing to do with the difference, positive items would satisfy it as often as negative ones. The
     probability that all of them do would then be the share of negative items to the power of their number. It must be
-    at most MAX_CHANCE. The condition that excludes most negative items is added first. cost: as in `best_conjunction`.
-    A further property must exclude MIN_FURTHER of the negative items more.
+    at most MAX_CHANCE. The condition that excludes most negative items is added first. A further property must
+    exclude MIN_FURTHER of the negative items more.
     """
     matching = [one for one in positive if one.issuperset(conditions)]
     others = [one for one in negative if one.issuperset(conditions)]
     if not (conditions and matching):
         return conditions
-    shared = sorted(candidates.intersection(*matching).difference(conditions), key=rank)
-    while len(conditions) < max_conditions and others and shared:
+    shared = sorted(candidates.intersection(*matching).difference(conditions), key=preference.rank)
+    while len(conditions) < preference.max_conditions and others and shared:
         weight = MIN_FURTHER * len(others)
-        found = min(shared, key=lambda condition: sum(condition in one for one in others) + weight * cost(condition))
+        found = min(shared, key=lambda one: sum(one in other for other in others) + weight * preference.cost(one))
         left = [one for one in others if found in one]
         # Two more negative items, one of which satisfies the condition: few items prove little.
         share = (len(left) + 1) / (len(others) + 2)

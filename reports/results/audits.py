@@ -58,7 +58,8 @@ class LayerDifferenceRecord(JsonStruct, frozen=True, kw_only=True):
 
     numbers: the numbers of the input. text: when it differs, by how much, and why. convention: the id of the convention
     that the frameworks answer differently; "" for other differences. index, got, expected: the worst element.
-    budget_used: its error in multiples of the bound.
+    budget_used: its error in multiples of the bound. is_of_source: whether the model's framework differs from the
+    reference, as the ledger says; `numbers` then lists all for which it does.
     """
 
     numbers: str
@@ -73,6 +74,7 @@ class LayerDifferenceRecord(JsonStruct, frozen=True, kw_only=True):
     reason: str = ""
     issue: str = ""
     smallest: SmallestRecord | None = None
+    is_of_source: bool = False
 
 
 class TargetVerdictRecord(JsonStruct, frozen=True, kw_only=True):
@@ -80,7 +82,8 @@ class TargetVerdictRecord(JsonStruct, frozen=True, kw_only=True):
 
     how: native, padded or composed; "" without a program. reason: why it is unsupported, not checked or a rewrite, or
     for which input sizes its one call is exact. numbers: those with which the layer was checked. not_compared: numbers
-    without an expected result, with the reason. program: what to write for the layer, if it was asked for.
+    without an expected result, with the reason. program: what to write for the layer, if it was asked for. size_note:
+    for which input sizes its padding is that of the model, if the model computes its padding from the size.
     """
 
     verdict: LayerVerdict
@@ -90,6 +93,7 @@ class TargetVerdictRecord(JsonStruct, frozen=True, kw_only=True):
     differences: tuple[LayerDifferenceRecord, ...] = ()
     not_compared: Mapping[str, str] = {}
     program: str = ""
+    size_note: str = ""
 
 
 class AuditedLayerRecord(JsonStruct, frozen=True, kw_only=True):

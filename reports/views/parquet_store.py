@@ -85,9 +85,7 @@ def load_stores(paths: Iterable[Path], *, mixed: bool = False) -> Report:
     Raises UnreadableResults with one line that names the file, for example for duplicate shards.
     """
     by_backend: defaultdict[str, list[StoreFile]] = defaultdict(list)
-    files_of_stores = [
-        file for path in paths for file in (sorted(path.rglob("*.parquet")) if path.is_dir() else [path])
-    ]
+    files_of_stores = [file for path in paths for file in _files_of_store(path)]
     for part in map(_read_store_file, files_of_stores):
         by_backend[part.header["backend"]].append(part)
     try:
@@ -97,6 +95,13 @@ def load_stores(paths: Iterable[Path], *, mixed: bool = False) -> Report:
         raise UnreadableResults(files_of_stores[0], None, f"cannot be read: {error}") from None
     report = merge_runs(runs, allow_mixed=mixed)
     return Report(report.backends, report.mixture_notes, case_count=case_count)
+
+
+def _files_of_store(path: Path) -> list[Path]:
+    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
+    if not files:
+        raise UnreadableResults(path, None, "a folder without .parquet files")
+    return files
 
 
 def _query_rows(query: str, paths: Sequence[str]) -> list[tuple[Any, ...]]:

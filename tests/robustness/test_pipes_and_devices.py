@@ -146,3 +146,31 @@ def test_partial_file_that_is_a_pipe_is_replaced(tmp_path, run):
     pipe(tmp_path / ".report.html.part")
     assert command(tmp_path, "report", str(RESULTS), "--format", "html", "--out", "report.html")[0] == 0
     assert (tmp_path / "report.html").is_file()
+
+
+def test_pipe_in_place_of_verified_counts_is_one_line(tmp_path):
+    pipe(tmp_path / "pipe.json")
+    found = command(tmp_path, "translate", "avg_pool", "--window", "2", "--verified", "pipe.json")
+    assert found == (2, ["conformance: pipe.json: not a regular file"])
+
+
+def test_pipe_in_place_of_reported_differences_is_one_line(tmp_path, run):
+    assert run()[0] == 0
+    pipe(tmp_path / "seen.json")
+    status, lines = command(tmp_path, "watch", "build/conformance", "--against", ".")
+    assert (status, len(lines)) == (2, 1), lines
+
+
+@pytest.mark.parametrize("name", ["a" * 300 + ".yaml", "a" * 300 + ".jsonl", "loop"])
+@pytest.mark.parametrize("arguments", [("check",), ("report",)])
+def test_path_that_the_system_refuses_is_one_line(tmp_path, arguments, name):
+    (tmp_path / "loop").symlink_to("loop")
+    status, lines = command(tmp_path, *arguments, name)
+    assert (status, len(lines)) == (2, 1), lines
+
+
+def test_folder_of_results_without_a_file_is_one_line(tmp_path):
+    (tmp_path / "empty.parquet").mkdir()
+    status, lines = command(tmp_path, "report", "empty.parquet", "--format", "terminal")
+    assert status == 2
+    assert lines == ["conformance: empty.parquet: a folder without .parquet files"]

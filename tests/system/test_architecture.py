@@ -26,6 +26,9 @@ FRAMEWORKS = (
     "ortjs",
     "paddle",
     "mlx",
+    "mnn",
+    "MNN",
+    "ncnn",
     "tract",
 )
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]

@@ -33,6 +33,7 @@ from conformance.cases.steps import Step
 from reports.results.vocabulary import How, Level
 
 FLOATS = frozenset({"float32", "float64"})
+LEVELS: tuple[str, ...] = tuple(Level)
 
 
 @dataclass(frozen=True)
@@ -240,13 +241,12 @@ class Surface:
 
         slow: whether the run includes all cases of slow surfaces.
         """
-        levels = list(Level)
-        highest = levels.index(self.max_level)
+        highest = LEVELS.index(self.max_level)
         if self.slow_tag:
-            requested = levels.index(Level(requested_level))
+            requested = LEVELS.index(requested_level)
             # By default, a slow surface runs one level less than the others, to limit its share of the run time.
             highest = requested if slow else min(highest, requested - 1)
-        in_level = levels.index(Level(level)) <= highest and (slow or not self.only_tagged)
+        in_level = LEVELS.index(level) <= highest and (slow or not self.only_tagged)
         return in_level or self.slow_tag in tags
 
     def supports_anywhere(self, dtype: str) -> bool:

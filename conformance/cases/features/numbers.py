@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 
 import ml_dtypes
@@ -77,6 +78,12 @@ def number_features(case: Case, arrays: Mapping[str, Array]) -> Iterator[str]:
         yield from _window_features(case, arrays["x"])
 
 
+def _row_counts(is_true: Array) -> Array:
+    """Count the true cells of the last axis. For short rows, a product is several times as fast as a sum."""
+    counts: Array = (is_true.astype(np.float32) @ np.ones(is_true.shape[-1], np.float32)).astype(np.int64)
+    return counts
+
+
 @dataclass(frozen=True)
 class WindowCells:
     """The cells of all windows.
@@ -91,14 +98,12 @@ class WindowCells:
 
     def where(self, is_true: Array) -> Array:
         """Return for each window how many of its input cells satisfy a check, (n, c, windows)."""
-        counts: Array = (is_true & self.inside).sum(-1)
-        return counts
+        return _row_counts(is_true & self.inside)
 
-    @property
+    @cached_property
     def sizes(self) -> Array:
         """Number of input cells of each window."""
-        counts: Array = self.inside.sum(-1)
-        return counts
+        return _row_counts(self.inside)
 
     def filled(self, number: float) -> Array:
         """Return the cells, with a number for padding."""

@@ -20,17 +20,20 @@ from conformance.cli.options import NO_PROGRESS_OPTION, timeout_option
 from conformance.cli.parameter_types import parse_input_shapes
 from conformance.cli.progress import phase_progress
 from conformance.execution.job import Limits
-from conformance.execution.targets import RunTarget
+from conformance.execution.targets import RunTarget, ledger_for
 from conformance.exploration.evaluation import LocalEvaluator
+from conformance.judging.ledger import Ledger
 from conformance.models.audit import audit_backend, questions_of_model
 from conformance.models.layer import Model
 from conformance.models.reading import READ_SECONDS, ModelSource, find_reader, read_model
 from conformance.models.records import audit_record
 from conformance.models.report import TERMINAL_WIDTH, WRITERS
 from conformance.models.rewrites import Programs, rewrite_programs, rewrite_reason
+from conformance.models.source_framework import SourceFramework, source_framework
 from conformance.models.verdicts import Audit, LayerQuestions, TargetVerdict
 from conformance.system.atomic_write import write_in_folder
 from reports.results.audits import LayerVerdict
+from reports.results.vocabulary import How
 
 PROGRAM_WIDTH = 100
 """Width of the comments of programs."""
@@ -178,6 +181,15 @@ def surface_of_model(model: Model) -> Surface | None:
     return found[1] if found else None
 
 
+def _framework_of(model: Model) -> SourceFramework | None:
+    """Return the framework of a model with its known deviations, None if it is not known."""
+    found = describe.surfaces_by_name().get(model.surface)
+    if found is None:
+        return None
+    backend, surface = found
+    return source_framework(surface, ledger_for(backend) if model.is_run else Ledger(), model.versions)
+
+
 def run_audit(
     model: Model,
     targets: Sequence[AuditTarget],
@@ -186,7 +198,7 @@ def run_audit(
     progress: Callable[[str], None] = lambda _text: None,
 ) -> Audit:
     """Return the audit of a model. Surfaces of one backend and interpreter share a process."""
-    layers = questions_of_model(model)
+    layers, source = questions_of_model(model), _framework_of(model)
     verdicts: list[dict[str, TargetVerdict]] = [{} for _ in layers]
     versions: dict[str, str] = {}
     seconds: dict[str, float] = {}
@@ -197,7 +209,7 @@ def run_audit(
         limits = Limits(timeout)
         try:
             with LocalEvaluator(run.backend, run.python, run.ledger(), surfaces=names, limits=limits) as evaluator:
-                found = audit_backend(evaluator, layers, surface_of_model(model), shrink_seconds, progress)
+                found = audit_backend(evaluator, layers, source, shrink_seconds, progress)
                 packages = evaluator.pool.environment["packages"]
         except IncompleteRun as error:
             raise IncompleteRun(run.with_install_hint(str(error))) from None
@@ -218,6 +230,7 @@ def _by_backend(targets: Sequence[AuditTarget]) -> Mapping[RunTarget, Sequence[S
 
 
 def _with_reason(verdict: TargetVerdict, questions: LayerQuestions, surface: Surface) -> TargetVerdict:
-    if verdict.verdict is not LayerVerdict.REWRITE:
+    is_known_rewrite = verdict.verdict is LayerVerdict.EXPLAINED and verdict.how != How.NATIVE
+    if verdict.verdict is not LayerVerdict.REWRITE and not is_known_rewrite:
         return verdict
     return replace(verdict, reason=rewrite_reason(questions, surface))

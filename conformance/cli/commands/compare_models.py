@@ -180,7 +180,7 @@ def comparison_lines(comparisons: Sequence[RunComparison]) -> Iterator[str]:
     yield ""
     for one in comparisons:
         if one.first is None:
-            yield f"{one.kind}: {len(one.layers)} layers and the results agree{_limits_text(one)}"
+            yield f"{one.kind}: {_agreement_text(one)}"
         else:
             yield f"{one.kind}: {_difference_line(one.first)}"
     if first.first:
@@ -188,10 +188,18 @@ def comparison_lines(comparisons: Sequence[RunComparison]) -> Iterator[str]:
         yield from _other_differences(first)
 
 
+def _agreement_text(run: RunComparison) -> str:
+    """Return how many layers agree, and how many the port writes in another way."""
+    rewritten = sum(layer.is_rewritten for layer in run.layers)
+    further = f"; {rewritten} not compared: written differently" if rewritten else ""
+    return f"{len(run.layers) - rewritten} layers and the results agree{_limits_text(run)}{further}"
+
+
 def _limits_text(run: RunComparison) -> str:
     """Return for how many inputs of layers, and for whether the results, the agreement is proved and measured."""
-    proved = sum(layer.input_is_proved for layer in run.layers)
-    measured = len(run.layers) - proved
+    compared = [layer for layer in run.layers if not layer.is_rewritten]
+    proved = sum(layer.input_is_proved for layer in compared)
+    measured = len(compared) - proved
     results = "" if run.results_are_proved else ", and the results"
     if not measured and run.results_are_proved:
         return " (proved)"
@@ -210,7 +218,7 @@ def _layer_table(run: RunComparison) -> Iterator[str]:
                 layer.source.call.operator,
                 "x".join(map(str, layer.port.call.result.shape)),
                 _layer_verdict(layer),
-                "" if used is None else f"{used:.2g}",
+                "" if used is None or layer.is_rewritten else f"{used:.2g}",
             )
         )
     rows += _rows_without_partner(run, len(run.layers))
@@ -232,6 +240,8 @@ def _rows_without_partner(run: RunComparison, position: int) -> Iterator[tuple[s
 def _layer_verdict(layer: LayerComparison) -> str:
     if not layer.agrees:
         return "differs"
+    if layer.is_rewritten:
+        return "written differently"
     if layer.agrees_later:
         return "same with what follows"
     return "same" if layer.input_agrees else "same, other input"

@@ -30,6 +30,7 @@ from conformance.translation import text, verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.layer import layer_notes, parse_framework_layer
 from conformance.translation.side_by_side import TranslationBackground, translate_case
+from reports.results.files import open_regular
 
 
 def _add_parameter_options(command: Any) -> Any:
@@ -281,6 +282,7 @@ def _load_summary(path: Path | None) -> verified.VerifiedSummary:
     if path is None:
         return verified.shipped_summary()
     try:
-        return verified.parse_summary(path.read_text("utf-8"), str(path))
+        with open_regular(path) as file:
+            return verified.parse_summary(file.read().decode("utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise ConformanceError(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None

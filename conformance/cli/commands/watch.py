@@ -23,6 +23,7 @@ from conformance.translation.repro import repro_script
 from reports.analysis.nightly.history import History
 from reports.analysis.nightly.night import Announcement, compare_nights
 from reports.results import RecordError, Report, without_label
+from reports.results.files import open_regular
 from reports.views.night_markdown import issue_text, night_headline, summary_page
 
 RESULTS_FOLDERS = ("results", "explored/results")
@@ -101,7 +102,8 @@ def _load_history(last: Path | None) -> History:
     if path is None or not path.exists():
         return History()
     try:
-        return History.parse(path.read_text("utf-8"))
+        with open_regular(path) as file:
+            return History.parse(file.read().decode("utf-8"))
     except (OSError, UnicodeDecodeError, RecordError) as error:
         raise ConformanceError(f"{path}: {error}") from None
 

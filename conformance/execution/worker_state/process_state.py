@@ -157,6 +157,15 @@ CHECKS_OF_SUITE = [PROCESS_STATE, *[PROGRAM_STATE] * 15]
 """The same in a worker of a backend of the suite. If anything has changed, the compared state is restored."""
 
 
+def stop_timers() -> None:
+    """Stop the timers of a program, which would kill the worker during a later program."""
+    _signal.alarm(0)
+    for timer in PROCESSOR_TIMERS:
+        SET_TIMER(timer, NO_TIME, None)
+    if "faulthandler" in sys.modules:
+        sys.modules["faulthandler"].cancel_dump_traceback_later()
+
+
 class ProcessState:
     """The state of the process before a program.
 
@@ -200,12 +209,8 @@ class ProcessState:
         problems: list[str] = []
         if self._floating_point.has_changed() or [function() for function in read] != initial:
             changed, problems = self._restore_all(items if items is PROGRAM_STATE else PROCESS_STATE)
-        # A timer of the program would kill the worker during a later program.
-        _signal.alarm(0)
-        for timer in PROCESSOR_TIMERS:
-            SET_TIMER(timer, NO_TIME, None)
-        if "faulthandler" in sys.modules:
-            sys.modules["faulthandler"].cancel_dump_traceback_later()
+        if items is not PROGRAM_STATE:
+            stop_timers()
         if len(PERMANENT_HOOKS) != self._hook_count:
             return changed, "a hook was added that cannot be removed"
         if thread := self._threads.new_thread():

@@ -26,7 +26,7 @@ from conformance.exploration.finding_conditions import (
 from conformance.exploration.mixing import mixed_candidates
 from conformance.exploration.oracles import evaluate
 from conformance.exploration.rng import Rng
-from conformance.exploration.space import OperatorSpace
+from conformance.exploration.space import OperatorSpace, is_affordable
 from conformance.exploration.symptoms import Symptom
 from reports.analysis.conditions import HOW_TEXTS, competing_conjunctions
 
@@ -38,6 +38,12 @@ MAX_SATISFYING, MAX_VIOLATING = 40, 20
 """Maximum number of chosen cases that satisfy all conditions, and of those that violate a certain one."""
 MAX_DECISIVE, DECISIVE_OF_EACH = 40, 4
 """Maximum number of decisive cases, and of those that decide between the conditions and one competing conjunction."""
+PROBED_FACTORS = ("batch", "channels", "out", "groups", "extent")
+"""Factors whose sizes are tested at limits. Draws rarely have such a size, and then other rare sizes too."""
+PROBED_SIZES = (2, 3, 4, 8, 9, 16, 17, 32, 33, 64, 65)
+"""Sizes at which the behaviour of a framework often changes: widths of blocks, and one more."""
+PROBED_CASES, MAX_PROBES = 6, 120
+"""Number of cases whose sizes are changed, and maximum number of changed cases. Only the first round has these."""
 MAX_REPEATED = 60
 """Maximum number of cases in a round that run again with other numbers."""
 SEEDED, OTHER_SEED = frozenset({GeneratorName.INTEGERS, GeneratorName.DISTINCT, GeneratorName.MANTISSAS}), 17
@@ -75,7 +81,11 @@ def with_tests(
             break
         lists = evidence_lists(evidence)
         competing = competing_conjunctions(conditions, evidence.smallest, *lists)
-        results = run(list(testing_candidates(shrunk.smallest, space, conditions, number, competing)))
+        tests = list(testing_candidates(shrunk.smallest, space, conditions, number, competing))
+        required = frozenset(conditions) - frozenset(HOW_TEXTS.values())
+        satisfying = [one for one in tests if one.features >= required]
+        probes = size_probes([shrunk.smallest.with_levels(), *satisfying[: PROBED_CASES - 1]]) if number == 1 else []
+        results = run([*tests, *probes])
         shrunk = replace(shrunk, mixed_results=[*shrunk.mixed_results, *results])
         shrunk = _with_other_numbers(shrunk, space, surface, frozenset(conditions), run)
     return shrunk
@@ -105,6 +115,21 @@ def testing_candidates(
             others.append((mixed, features))
     hows = frozenset(HOW_TEXTS.values())
     yield from _decisive(others, required, [one - hows for one in competing])
+
+
+def size_probes(cases: Sequence[Candidate]) -> list[Candidate]:
+    """Return affordable cases with one size changed to each of PROBED_SIZES, an even sample of MAX_PROBES of them."""
+    changed = (
+        one.with_levels(**{factor: (size,) * one.rank if factor == "extent" else size})
+        for one in cases
+        for factor in PROBED_FACTORS
+        if factor in one.levels
+        for size in PROBED_SIZES
+    )
+    names = {one.name for one in cases}
+    probes = list({one.name: one for one in changed if one.name not in names}.values())
+    affordable = (one for one in probes[:: -(-len(probes) // MAX_PROBES) or 1] if is_affordable(one))
+    return list(affordable)
 
 
 def _decisive(

@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, combinations
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES
@@ -29,6 +32,9 @@ LIMITS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 25, 31, 32, 33, 63, 64, 65, 127
 """Sizes up to which, and above which, a cause may show."""
 FACTORS = (2, 4, 8, 16, 32, 64)
 """Widths of blocks. A cause may need a number of channels that is a multiple of one, or that is not."""
+
+MAX_COMPUTED_BINS = 65_536
+"""Maximum number of bins of an axis whose edges are computed."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,23 @@ class Axis:
         """Number of cells behind the last complete window."""
         return (self.extent + self.before + self.after - self.reach) % self.stride
 
+    @property
+    def has_partial_window_behind(self) -> bool:
+        """Whether a partial last window would start behind the input. Rounding up does not count such a window."""
+        start = ((self.extent + self.before + self.after - self.reach) // self.stride + 1) * self.stride
+        return self.left > 0 and start >= self.before + self.extent
+
+    @property
+    def has_rounded_bins(self) -> bool:
+        """Whether an edge of a bin changes if it is computed as a multiple of the bin size, rounded to float32."""
+        if not 0 < self.bins <= MAX_COMPUTED_BINS:
+            return False
+        index = np.arange(self.bins + 1)
+        edges = index.astype(np.float32) * np.float32(self.extent / self.bins)
+        starts, ends = index[:-1] * self.extent // self.bins, -(-index[1:] * self.extent // self.bins)
+        is_exact = (np.floor(edges[:-1]) == starts) & (np.minimum(np.ceil(edges[1:]), self.extent) == ends)
+        return not bool(is_exact.all())
+
 
 AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
     {
@@ -73,6 +96,15 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
         "more padding before than after": lambda axis: axis.before > axis.after,
         "more padding after than before": lambda axis: axis.after > axis.before,
         "different padding at its ends": lambda axis: axis.before != axis.after,
+        "the same padding at both ends": lambda axis: axis.before == axis.after > 0,
+        "padding at both ends": lambda axis: min(axis.before, axis.after) > 0,
+        "an odd number of cells of padding": lambda axis: (axis.before + axis.after) % 2 == 1,
+        "padding that is not spread evenly": lambda axis: not 0 <= axis.after - axis.before <= 1,
+        "padding before at least as wide as its cells": lambda axis: axis.before >= axis.extent > 0,
+        "padding before wider than its cells": lambda axis: axis.before > axis.extent,
+        "padding after at least as wide as its cells": lambda axis: axis.after >= axis.extent > 0,
+        "padding after wider than its cells": lambda axis: axis.after > axis.extent,
+        "padding as wide as its cells less one": lambda axis: max(axis.before, axis.after) >= max(axis.extent - 1, 1),
         "a crop before": lambda axis: axis.before < 0,
         "a crop after": lambda axis: axis.after < 0,
         "a window of one cell": lambda axis: axis.window == 1,
@@ -85,8 +117,12 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
         "stride 1": lambda axis: axis.stride == 1,
         "dilation": lambda axis: axis.dilation > 1,
         "windows that overlap": lambda axis: axis.stride < axis.reach,
+        "windows that share one cell": lambda axis: axis.window > 1 and axis.stride == axis.reach - 1,
+        "a window of all its cells": lambda axis: axis.window == axis.extent,
+        "a window larger than its cells": lambda axis: axis.window > axis.extent,
         "gaps between windows": lambda axis: axis.stride > axis.reach,
         "cells left over": lambda axis: axis.left > 0,
+        "a partial window behind its cells": lambda axis: axis.has_partial_window_behind,
         "no cells left over": lambda axis: axis.left == 0,
         "output padding": lambda axis: axis.more > 0,
         "one bin": lambda axis: axis.bins == 1,
@@ -94,6 +130,7 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
         "fewer bins than cells": lambda axis: 0 < axis.bins < axis.extent,
         "more bins than cells": lambda axis: axis.bins > axis.extent,
         "as many bins as cells": lambda axis: axis.bins == axis.extent > 0,
+        "bins whose edges change if their size is rounded": lambda axis: axis.has_rounded_bins,
         "bins of different sizes": lambda axis: axis.bins > 0 and axis.extent % axis.bins > 0,
     }
 )
@@ -107,7 +144,7 @@ def condition_features(case: Case) -> frozenset[str]:
 
 
 TWO_PROPERTIES = re.compile(
-    "(an axis|a window) with .+ and |a (first|last) axis with |a last window with "
+    "(an axis|a window) with .+ and |a (first|middle|last) axis with |several axes with .+|a last window with "
     "|a window (of the last channel|after the first image) with |(at most|more than) [0-9,]+ |a number of "
     "|several cells as the divisor"
 )
@@ -163,6 +200,10 @@ def _axis_features(axes: list[Axis]) -> Iterator[str]:
     yield from (f"an axis with {phrase}" for phrase in dict.fromkeys(phrase for one in true for phrase in one))
     yield from (f"a first axis with {phrase}" for phrase in true[0])
     yield from (f"a last axis with {phrase}" for phrase in true[-1])
+    if len(axes) == 3:  # noqa: PLR2004 - the axes of volumes
+        yield from (f"a middle axis with {phrase}" for phrase in true[1])
+    counted = Counter(phrase for one in true for phrase in one)
+    yield from (f"several axes with {phrase}" for phrase, count in counted.items() if count > 1)
     yield from (f"{phrase} on every axis" for phrase in true[0] if all(phrase in one for one in true))
     pairs = dict.fromkeys(pair for one in true for pair in combinations(one, 2))
     yield from (f"an axis with {first} and {second}" for first, second in pairs)
@@ -171,6 +212,9 @@ def _axis_features(axes: list[Axis]) -> Iterator[str]:
     for name in ("stride", "dilation", "window"):
         if len({getattr(axis, name) for axis in axes}) == 1:
             yield f"the same {name} on every axis"
+    for name, text in (("extent", "extents"), ("output", "output extents"), ("bins", "numbers of bins")):
+        if len({getattr(axis, name) for axis in axes}) > 1:
+            yield f"{text} that differ between axes"
 
 
 def _absent_features(case: Case) -> Iterator[str]:
@@ -185,6 +229,9 @@ def _absent_features(case: Case) -> Iterator[str]:
     for name in NAMED_PARAMETERS:
         if name in given and given[name] == described.defaults.get(name):
             yield f"{name} = {given[name]}"
+    if isinstance(divisor := given.get("divisor"), int) and (window := parameter_per_axis(case, "window")):
+        is_same = divisor == math.prod(window)
+        yield f"a divisor {'equal to' if is_same else 'other than'} the number of cells in a window"
     dtype = NUMPY_DTYPES[case.dtype]
     yield "floating-point numbers" if dtype.kind in "fV" else "no floating-point numbers"
     yield f"{8 * dtype.itemsize}-bit numbers"

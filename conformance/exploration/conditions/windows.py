@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from itertools import combinations
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
 from conformance.cases import geometry
-from conformance.cases.arrays import Array
+from conformance.cases.arrays import NUMPY_DTYPES, Array, dtype_kind
 from conformance.cases.case import Case
-from conformance.cases.features.numbers import WindowCells, window_cells
+from conformance.cases.features.numbers import MAX_WINDOW_CELLS, WindowCells, window_cells
+from conformance.cases.generators import DtypeKind
 from conformance.cases.operators import OPERATORS, Arithmetic
 
 SIGNED_BYTE = 127
 """Largest signed byte."""
-MAX_CELLS = 30_000
-"""Maximum number of cells of all windows together. Cases with more have none of these features."""
+MAX_SAMPLED_CELLS = 30_000
+"""Number of cells of all windows above which only some windows are inspected, the first and last among them."""
 
 
 def _extremum(windows: WindowCells, sign: int) -> tuple[Array, Array]:
@@ -28,8 +29,9 @@ def _extremum(windows: WindowCells, sign: int) -> tuple[Array, Array]:
 
 
 def _occurs_twice(windows: WindowCells, sign: int) -> Array:
+    """Whether several cells are the extremum of a window. NaN is the extremum of its window."""
     cells, largest = _extremum(windows, sign)
-    return np.asarray(windows.where(cells == largest[..., None]) > 1)
+    return np.asarray(windows.where((cells == largest[..., None]) | np.isnan(cells)) > 1)
 
 
 def _is_at(windows: WindowCells, sign: int, position: int) -> Array:
@@ -53,6 +55,12 @@ WINDOW_PROPERTIES: Mapping[str, Callable[[WindowCells], Array]] = MappingProxyTy
         "minus infinity": lambda windows: windows.where(np.isneginf(windows.cells)) > 0,
         "a zero": lambda windows: windows.where(windows.cells == 0) > 0,
         "a negative zero": lambda windows: windows.where((windows.cells == 0) & np.signbit(windows.cells)) > 0,
+        "zeros of both signs": lambda windows: (
+            (windows.where((windows.cells == 0) & np.signbit(windows.cells)) > 0)
+            & (windows.where((windows.cells == 0) & ~np.signbit(windows.cells)) > 0)
+        ),
+        "zero as its largest value": lambda windows: _extremum(windows, 1)[1] == 0,
+        "zero as its smallest value": lambda windows: _extremum(windows, -1)[1] == 0,
         "a negative value": lambda windows: windows.where(windows.cells < 0) > 0,
         "only negative values": lambda windows: (
             (windows.where(windows.cells < 0) == windows.sizes) & (windows.sizes > 0)
@@ -81,10 +89,12 @@ WINDOW_PROPERTIES: Mapping[str, Callable[[WindowCells], Array]] = MappingProxyTy
 def place_features(case: Case) -> Iterator[str]:
     """Yield where windows and planes have properties of their numbers, for small inputs."""
     for name, spec in case.inputs.items():
-        if not geometry.is_inspected(spec) or math.prod(spec.shape) > MAX_CELLS or len(spec.shape) <= 2:  # noqa: PLR2004
+        if math.prod(spec.shape) > MAX_WINDOW_CELLS or len(spec.shape) <= 2:  # noqa: PLR2004
             continue
         numbers = spec.make().astype(np.float64)
         yield from _plane_features(name, numbers)
+        if NUMPY_DTYPES[spec.dtype].kind in "iu" and numbers.size:
+            yield from _half_features(name, numbers > np.iinfo(NUMPY_DTYPES[spec.dtype]).max // 2)
         if name == "x":
             yield from _window_features(case, numbers)
 
@@ -95,6 +105,12 @@ def _plane_features(name: str, numbers: Array) -> Iterator[str]:
         return
     rows = numbers.reshape(math.prod(numbers.shape[:2]), -1)
     nans = np.isnan(rows)
+    if (rows <= 0).any():
+        yield f"a value of at most zero in {name}"
+    if (nans.any(1) & (nans.sum(1) % 2 == 0)).any():
+        yield f"an even number of NaN in a plane of {name}"
+    if (rows != rows[:, :1]).any():
+        yield f"different values in a plane of {name}"
     if nans[:, -1].any():
         yield f"NaN in the last cell of a plane of {name}"
     if (nans[:, -1] & (nans.sum(1) == 1)).any():
@@ -108,14 +124,24 @@ def _plane_features(name: str, numbers: Array) -> Iterator[str]:
             yield f"a {word} infinity in {name}"
 
 
+def _half_features(name: str, is_upper: Array) -> Iterator[str]:
+    """Yield whether integers are in the upper half of the positive range of their dtype, (n, c, *spatial)."""
+    rows = is_upper.reshape(math.prod(is_upper.shape[:2]), -1)
+    if rows.any():
+        yield f"a number in the upper half of its range in {name}"
+    if (rows.any(1) & ~rows.all(1)).any():
+        yield f"numbers in both halves of their range in a plane of {name}"
+
+
 def _window_features(case: Case, x: Array) -> Iterator[str]:
     windows = window_cells(case, x)
-    if windows is None or not windows.cells.size or windows.cells.size > MAX_CELLS:
+    if windows is None or not windows.cells.size:
         return
+    windows, selected = _sampled(windows)
     with np.errstate(invalid="ignore"):
         shape = windows.cells.shape[:3]
         every = {name: np.broadcast_to(is_true(windows), shape) for name, is_true in WINDOW_PROPERTIES.items()}
-        every |= _average_properties(case, windows)
+        every |= _average_properties(case, windows, selected)
     true = {name: mask for name, mask in every.items() if mask.any()}
     for name, mask in true.items():
         yield f"a window with {name}"
@@ -125,13 +151,31 @@ def _window_features(case: Case, x: Array) -> Iterator[str]:
             yield f"a window after the first image with {name}"
         if mask[..., -1].any():
             yield f"a last window with {name}"
-    for first, second in combinations(true, 2):
-        if (true[first] & true[second]).any():
-            yield f"a window with {first} and {second}"
+    yield from (f"a window with {first} and {second}" for first, second in _occurring_together(true))
 
 
-def _average_properties(case: Case, windows: WindowCells) -> dict[str, Array]:
-    """Return the properties of the averages that a kernel computes, (n, c, windows)."""
+def _sampled(windows: WindowCells) -> tuple[WindowCells, Array]:
+    """Return at most about MAX_SAMPLED_CELLS cells, evenly from all windows, images and channels; and these windows."""
+    cells, selected = windows.cells, [np.arange(size) for size in windows.cells.shape[:3]]
+    for axis in (2, 0, 1):
+        size = cells.shape[axis]
+        count = min(size, max(2, size * MAX_SAMPLED_CELLS // cells.size))
+        selected[axis] = np.unique(np.linspace(0, size - 1, count).astype(int))
+        cells = cells.take(selected[axis], axis)
+    return replace(windows, cells=cells, inside=windows.inside[selected[2]]), selected[2]
+
+
+def _occurring_together(true: Mapping[str, Array]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of properties that one window has. true: for each property, the windows that have it."""
+    names = list(true)
+    rows = np.array([mask.ravel() for mask in true.values()], np.float32)  # one product counts the windows of all pairs
+    counts = rows @ rows.T if names else rows
+    for first, second in np.argwhere(np.triu(counts > 0, 1)) if names else ():
+        yield names[first], names[second]
+
+
+def _average_properties(case: Case, windows: WindowCells, selected: Array) -> dict[str, Array]:
+    """Return the properties of the averages that a kernel computes, (n, c, windows). selected: see `_sampled`."""
     described = OPERATORS.get(case.operator)
     if described is None or described.arithmetic is not Arithmetic.AVERAGE:
         return {}
@@ -139,9 +183,12 @@ def _average_properties(case: Case, windows: WindowCells) -> dict[str, Array]:
     if isinstance(divisor, int) and divisor > 0:
         counts = np.full_like(counts, divisor)
     elif case.parameters.get("count_include_pad") and (walk := geometry.case_windows(case)):
-        counts = walk.counts(include_padding=True).ravel()
+        counts = walk.counts(include_padding=True).ravel()[selected]
     averages = windows.filled(0).sum(-1) / np.maximum(counts, 1)
+    rounds = dtype_kind(case.dtype) is not DtypeKind.FLOATING
     return {
+        "an average other than zero": (np.trunc(averages) if rounds else averages) != 0,
+        "an average of several cells": np.broadcast_to(counts > 1, averages.shape),
         "an average that is not a whole number": np.isfinite(averages) & (averages != np.trunc(averages)),
         "a negative average": averages < 0,
     }

@@ -24,6 +24,7 @@ from conformance.judging.verdict import OutcomeVerdict
 from conformance.models.comparison.alignment import AlignedLayers, align_layers
 from conformance.models.comparison.judgement import array_difference, judge_channels, judge_layer, noise_limit
 from conformance.models.comparison.layers import ModelLayer, find_layers, find_readers
+from conformance.models.comparison.merging import merge_parts
 from conformance.models.comparison.reasons import layer_reasons
 from conformance.models.comparison.recording import RecordedModel, RecordedRun
 from reports.results.vocabulary import Verdict
@@ -49,6 +50,8 @@ class LayerComparison:
     agrees_later: whether the results differ, and the input of the layer that reads them agrees: a crop after the layer,
     or a layer and the operators after it as one, such as a normalization in the weights of a convolution.
     input_is_proved: whether the inputs agree by proof, so that the limit does not count.
+    is_rewritten: whether the inputs have other shapes, and the input of the layer that reads the result agrees: the
+    layer is a part of another way to compute it, and was not compared.
     """
 
     source: ModelLayer
@@ -58,16 +61,17 @@ class LayerComparison:
     input_limit: float
     agrees_later: bool = False
     input_is_proved: bool = False
+    is_rewritten: bool = False
 
     @property
     def agrees(self) -> bool:
-        """Whether the port's layer computes what the source's layer computes."""
-        return self.verdict.verdict == Verdict.AGREE or self.agrees_later
+        """Whether the port's layer computes what the source's layer computes, or it was not compared."""
+        return self.verdict.verdict == Verdict.AGREE or self.agrees_later or self.is_rewritten
 
     @property
     def input_agrees(self) -> bool:
         """Whether the inputs differ no more than rounding explains."""
-        return self.input_is_proved or self.input_difference <= self.input_limit
+        return self.input_is_proved or self.is_rewritten or self.input_difference <= self.input_limit
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,7 @@ def compare_models(
 
 
 def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun) -> RunComparison:
+    source, port = merge_parts(source, port), merge_parts(port, source)
     aligned = align_layers(find_layers(source.calls), find_layers(port.calls))
     layers = _with_proved_inputs([_compare_layers(one, other) for one, other in aligned.pairs], source, port)
     proved = _results_are_proved(layers, source, port)
@@ -123,7 +128,11 @@ def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun) -> RunCompa
     results_agree = proved or not any(_result_differences(source, port))
     later = [results_agree if reader is None else layers[reader].input_agrees for reader in readers]
     layers = [
-        replace(layer, agrees_later=agrees and layer.verdict.verdict != Verdict.AGREE)
+        replace(
+            layer,
+            agrees_later=agrees and layer.verdict.verdict != Verdict.AGREE,
+            is_rewritten=agrees and layer.source.x.shape != layer.port.x.shape,
+        )
         for layer, agrees in zip(layers, later, strict=False)
     ]
     first = next(_differences(layers, aligned, source, port, results_are_proved=proved), None)

@@ -18,6 +18,15 @@ from reference import Windows
 MAX_SMALL_EXTENT = 9
 """Largest extent of the inputs among which the smallest one that shows a difference is searched."""
 
+CONSTANT = "constant"
+PADDING_MODE_NAMES: Mapping[str, str] = {
+    "edge": "replicate (edge)",
+    "reflect": "reflect",
+    "symmetric": "symmetric",
+    "wrap": "circular (wrap)",
+}
+"""The names that frameworks have for a mode of padding."""
+
 
 def layer_reasons(source: ModelLayer, port: ModelLayer) -> list[str]:
     """Return what differs between two layers, as phrases."""
@@ -35,11 +44,27 @@ def _operator_reasons(source: ModelLayer, port: ModelLayer) -> Iterator[str]:
 
 def _parameter_reasons(source: ModelLayer, port: ModelLayer) -> Iterator[str]:
     first, second = all_parameters(source), all_parameters(port)
+    has_mode = any(layer.pad and layer.pad.parameters.get("mode", CONSTANT) != CONSTANT for layer in (source, port))
+    if has_mode and (one := _padding_text(source)) != (two := _padding_text(port)):
+        yield f"padding mode: {one} in the source, {two} in the port"
     for name in PARAMETERS:
-        if name not in first or name not in second:
+        if name not in first or name not in second or (has_mode and name == "padding"):
             continue
         if first[name] != second[name]:
             yield f"{name}: {size_text(first[name])} in the source, {size_text(second[name])} in the port"
+
+
+def _padding_text(layer: ModelLayer) -> str:
+    """Return the mode of the padding of a layer, by the names that frameworks use, and its extents."""
+    axes = layer.x.ndim - 2
+    own = layer.call.parameters.get("padding", 0) or ((0, 0),) * axes
+    pads = layer.pad.parameters["pads"] if layer.pad else ((0, 0),) * axes
+    mode = layer.pad.parameters.get("mode", CONSTANT) if layer.pad else CONSTANT
+    if mode == CONSTANT and not (layer.pad and layer.pad.parameters.get("value", 0)):
+        found = tuple((one[0] + two[0], one[1] + two[1]) for one, two in zip(own, pads, strict=True))
+        return f"zeros by {size_text(found)}" if any(map(any, found)) else "none"
+    words = f"{layer.pad.parameters['value']:g}" if layer.pad and mode == CONSTANT else PADDING_MODE_NAMES[mode]
+    return f"{words} by {size_text(pads)}{f' and zeros by {size_text(own)}' if any(map(any, own)) else ''}"
 
 
 def all_parameters(layer: ModelLayer) -> Mapping[str, Any]:

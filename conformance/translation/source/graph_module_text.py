@@ -12,11 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from conformance.adapters.api import INDENT, LayerStep, ModuleStyle
 from conformance.cases.operators import WEIGHT_INPUTS
 from conformance.translation.source.found_layer import GRAPH, Scope
-from conformance.translation.source.translated_layer import LayerKind, TargetLayer, TranslatedLayer
+from conformance.translation.source.translated_layer import LayerKind, TargetLayer, TranslatedLayer, is_missing
 
 Member = tuple[TranslatedLayer, TargetLayer | None]
 INPUT, OUTPUT = "x", "y"
 """Names of the data and of the result in the program of one layer."""
+NOT_TRANSLATED = "NotTranslated"
+"""Type of the node in place of a window operator without a translation. ONNX has no such type, so the graph fails."""
 STATE_NAMES = {"kernel": "weight", "bias": "bias"}
 """The names of weights in a state dictionary."""
 
@@ -82,6 +84,9 @@ def graph_lines(
             nodes, own = node_lines(name, target.steps, order.get(name, f"{name}.input"))
             yield from (f"{INDENT * 2}{line}," for line in nodes)
             constants += own
+        elif is_missing(layer, target):
+            read = order.get(name, f"{name}.input")
+            yield f"{INDENT * 2}helper.make_node({NOT_TRANSLATED!r}, [{read!r}], [{name!r}], name={name!r}),"
         elif layer.kind is not LayerKind.LOCAL or scope.kind == GRAPH:
             yield f"{INDENT * 2}# write it here; it reads {order.get(name, f'{name}.input')!r} and computes {name!r}"
     yield f"{INDENT}]"

@@ -18,12 +18,14 @@ from conformance.adapters.api import INDENT, LayerStep, ModuleStyle
 from conformance.translation.source.constants import Symbol
 from conformance.translation.source.found_layer import GRAPH, SELF, FoundLayer, Scope
 from conformance.translation.source.graph_module_text import Member, graph_lines
-from conformance.translation.source.translated_layer import LayerKind, TargetLayer, TranslatedLayer
+from conformance.translation.source.translated_layer import LayerKind, TargetLayer, TranslatedLayer, is_missing
 
 CLASS_KINDS = frozenset({"class", GRAPH})
 """Kinds of scopes that are written as classes."""
 JSON_FORMAT = 1
 """Version of the JSON output."""
+MAX_REASON = 160
+"""Maximum length of the reason in the message of a layer that is not translated; a comment has the whole text."""
 COMMENT_WIDTH = 110
 """Maximum width of comments, in characters."""
 
@@ -59,6 +61,10 @@ def _class_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle) ->
             yield ""
             yield f"{INDENT}def {_identifier(layer.layer.name)}(self, x):"
             yield from _method_lines(layer, target.steps, rename)
+        elif is_missing(layer, target) and layer.layer.name not in scope.calls:
+            yield ""
+            yield f"{INDENT}def {_identifier(layer.layer.name)}(self, x):"
+            yield f"{INDENT * 2}{_missing_line(layer, target)}"
     if scope.calls:
         yield from _chain_lines(members, style)
         return
@@ -77,7 +83,7 @@ def _chain_lines(members: Sequence[Member], style: ModuleStyle) -> Iterator[str]
         if layer.kind is not LayerKind.LOCAL and (not target or not target.steps):
             yield ""
             yield f"{INDENT}def {_identifier(layer.layer.name)}(self, x):"
-            yield f"{INDENT * 2}raise NotImplementedError({layer.layer.text!r})"
+            yield f"{INDENT * 2}{_missing_line(layer, target)}"
     yield ""
     yield f"{INDENT}def {style.call_method}(self, x):"
     yield from (f"{INDENT * 2}x = self.{_identifier(layer.layer.name)}(x)" for layer, _ in members)
@@ -93,6 +99,8 @@ def _function_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle)
     for layer, target in members:
         yield from (f"{indent}{line}" for line in _comments(layer, target))
         name = _identifier(layer.layer.name)
+        if is_missing(layer, target):
+            yield from _missing_function_lines(layer, target, indent)
         if not target or not target.steps:
             continue
         if _is_attribute(target.steps, style):
@@ -101,8 +109,25 @@ def _function_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle)
         else:
             yield f"{indent}def {name}(x):"
             yield from (f"{indent}{line[len(INDENT) :]}" for line in _method_lines(layer, target.steps, rename))
-    if indent and not any(target and target.steps for _, target in members):
+    if indent and not any((target and target.steps) or is_missing(layer, target) for layer, target in members):
         yield f"{indent}pass"
+
+
+def _missing_line(layer: TranslatedLayer, target: TargetLayer | None) -> str:
+    """Return the statement in place of a layer that is not translated."""
+    reason = layer.problem if is_missing(layer, None) else target.reason if target else ""
+    text = ": ".join(filter(None, [layer.layer.text, textwrap.shorten(reason, MAX_REASON, placeholder=" …")]))
+    return f"raise NotImplementedError({text!r})"
+
+
+def _missing_function_lines(layer: TranslatedLayer, target: TargetLayer | None, indent: str) -> Iterator[str]:
+    """Yield a function in place of a layer, or the end of the function that returns it."""
+    line = _missing_line(layer, target)
+    if layer.layer.returned and indent:
+        yield f"{indent}{line}"
+        return
+    yield f"{indent}def {_identifier(layer.layer.name)}(x):"
+    yield f"{indent}{INDENT}{line}"
 
 
 def _attribute_lines(member: Member, style: ModuleStyle, rename: _Names) -> Iterator[str]:

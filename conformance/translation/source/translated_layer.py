@@ -48,3 +48,10 @@ class TranslatedLayer:
     targets: tuple[TargetLayer, ...] = ()
     needs_shape: bool = False
     kind: LayerKind = LayerKind.TRANSLATED
+
+
+def is_missing(layer: TranslatedLayer, target: TargetLayer | None) -> bool:
+    """Whether a window operator has no translation to a target; target: None for all targets."""
+    if layer.kind is LayerKind.TRANSLATED:
+        return target is not None and target.steps is None
+    return layer.kind is LayerKind.UNTRANSLATED

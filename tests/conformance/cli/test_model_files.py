@@ -63,6 +63,14 @@ def test_file_lists_its_layers_and_asks_for_a_shape_once(translated):
     ]
 
 
+def test_layers_that_a_target_lacks_are_not_counted_as_translated(translated, tmp_path):
+    text = "from torch import nn\n\nnet = nn.Sequential(nn.Conv2d(3, 4, 3), nn.FractionalMaxPool2d(2, output_size=5))\n"
+    (tmp_path / "fractional.py").write_text(text, "utf-8")
+    assert translated("fractional.py --from torch --to flax")[1].endswith("1 of 2 window operators translated\n")
+    _, out, _ = translated("fractional.py --from torch --to flax --to torch")
+    assert out.endswith("window operators translated: 1 of 2 to flax.linen, 2 of 2 to torch.nn\n")
+
+
 def test_shape_and_value_change_the_text(translated):
     _, out, _ = translated(
         "model.py --from torch --to flax --input pool=1x8x16x16 --set planes=2 --surface keras-jax.layers"

@@ -6,11 +6,16 @@ import sys
 import pytest
 
 from conformance.adapters.api import Surface
-from conformance.execution.job import Limits
+from conformance.execution.confirmation import Confirmer
+from conformance.execution.job import Job, Limits
+from conformance.execution.lone_worker import LoneWorker
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
+from conformance.execution.worker_process import Worker
 from conformance.judging.ledger import Ledger, LedgerEntry
-from tests.support.fake_backends import backend, load
+from conformance.judging.repeats import SAME_IN_NEW_PROCESS
+from tests.support.fake_backends import backend, load, program
+from tests.support.started_workers import X as X_ARRAY
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"
 CASES = (f"id: a, {X}, window: 2", f"id: b, {X}, window: 2, stride: 1", f"id: c, {X}, window: 2, stride: 4")
@@ -103,3 +108,23 @@ def test_message_of_a_rejection_is_that_of_the_program_alone(tmp_path):
     )
     assert (found["c"]["status"], found["c"]["message"]) == ("fail", "ValueError: own")
     assert "TypeError: damaged" in found["c"]["after_others"]
+
+
+class PoolWithOwner:
+    """A pool of which a process owns something."""
+
+    def end_owners(self):
+        return True
+
+    def end_process(self, _process, reason):
+        raise AssertionError(reason)
+
+
+def test_message_of_a_crash_does_not_depend_on_what_another_program_owns():
+    fake = backend()
+    job = Job(program("os._exit(7)"), [X_ARRAY])
+    (first,) = Worker(fake, sys.executable).outcomes([job])
+    assert SAME_IN_NEW_PROCESS in first.message
+    confirmer = Confirmer(fake, lambda one: LoneWorker(one, sys.executable), 1, PoolWithOwner)
+    assert confirmer.outcome_alone(job, first).message == first.message
+    confirmer.kill()

@@ -42,7 +42,7 @@ def test_frame_of_a_worker_that_died_while_writing_is_invalid(missing):
     assert read_frame(io.BytesIO(encode_frame({}, ARRAYS)[:-missing])) is None
 
 
-@pytest.mark.parametrize("shape", [[True], [-1], "1", [1.0]])
+@pytest.mark.parametrize("shape", [[True], [-1], "1", [1.0], [1] * 65, [1 << 60], [1 << 60] * 200_000])
 def test_shape_that_is_no_list_of_sizes_is_invalid(shape):
     content = encode_frame({}, [np.ones(1, dtype=np.float32)])
     header, body = worker.FRAME_LENGTHS.unpack(content[:16]), content[-4:]

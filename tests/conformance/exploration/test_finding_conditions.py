@@ -48,6 +48,16 @@ def test_one_cause_may_show_as_numbers_or_as_a_shape_but_not_as_a_rejection():
     assert rejected.may_cause(rejected)
 
 
+def test_of_limits_that_agree_alike_the_one_nearest_to_the_smallest_case_is_named():
+    """No case has between 4 and 65,535 images, and shrinking tried smaller batches."""
+    limits = {"batch of 4 or more", "batch of 65,536 or more", "batch of 257 or more"}
+    record = record_of([limits] * 9, [{"batch of 2 or more"}] * 9)
+    assert conditions_of(limits, record) == ("batch of 65,536 or more",)
+    assert conditions_of({*limits, "several images"}, record_of([{*limits, "several images"}] * 9, [{"1-D"}] * 9)) == (
+        "several images",
+    )
+
+
 def test_conditions_about_numbers_need_a_larger_gain():
     differing = [{"dilation", "a zero in x"}] * 20
     few, many = [{"dilation"}] * 1, [{"dilation"}] * 9
@@ -59,6 +69,20 @@ def test_conditions_about_numbers_need_a_larger_gain():
 
     assert found(few + others) == ("dilation",)
     assert "a zero in x" in found(many + others)
+
+
+def test_conditions_about_numbers_need_a_smaller_gain_if_they_explain_the_hidden_cases():
+    """The hidden cases have no zero, or have one."""
+    numbers = frozenset({"a zero in x"})
+    differing = [{"dilation", *numbers}] * 40
+    record = record_of(differing, [{"dilation"}] * 3 + [{"2-D", *numbers}] * 40)
+
+    def found(hidden):
+        evidence = Evidence(frozenset({"dilation", *numbers}), hidden=[frozenset(hidden)] * 2, numbers=numbers)
+        return find_conditions(evidence, record, VALUE, lambda _: False).conditions
+
+    assert set(found({"dilation"})) == {"dilation", *numbers}
+    assert found({"dilation", *numbers}) == ("dilation",)
 
 
 def test_a_case_whose_numbers_hide_the_difference_says_nothing_about_its_parameters():

@@ -12,6 +12,8 @@ from conformance.models.layer import Model, ModelLayer
 from conformance.models.questions import Numbers
 from conformance.models.records import audit_record
 from conformance.models.report import WRITERS, markdown_lines, terminal_lines
+from conformance.models.rewrites import rewrite_reason
+from conformance.models.source_framework import source_framework
 from conformance.models.verdicts import Audit
 from reference import Windows
 from reports.analysis.audits import remarks_of
@@ -112,6 +114,40 @@ def test_a_difference_in_the_ledger_is_known_and_passes():
     assert [one.text for one in remarks(audit)] == ["for NaN: It loses a NaN."]
 
 
+SOURCE_ENTRY = LedgerEntry(
+    "drops", (), ("fake.source",), ("value",), "It drops a cell.", selector={"window": (2,), "values": ("integers",)}
+)
+
+
+def of_source(entry=SOURCE_ENTRY):
+    return source_framework(surface("fake.source"), Ledger((entry,)), {})
+
+
+def test_a_known_deviation_of_the_models_framework_is_known_where_the_target_agrees():
+    found = audited([POOL], surface("fake.right"), source=of_source())
+    assert verdict(found, "fake.right").verdict is LayerVerdict.EXPLAINED
+    assert found.passes
+    (remark,) = remarks(found, "fake.right")
+    assert remark.text.startswith("for integers, negative integers: ")
+    assert "is known to differ from the reference, with which the target agrees: It drops a cell." in remark.text
+    assert remark.difference.is_of_source
+
+
+def test_a_target_of_the_same_framework_that_agrees_shows_no_deviation():
+    entry = replace(SOURCE_ENTRY, surfaces=("fake.source", "fake.right"))
+    found = audited([POOL], surface("fake.right"), source=of_source(entry))
+    assert verdict(found, "fake.right").verdict is LayerVerdict.SAME
+    assert not remarks(found, "fake.right")
+
+
+def test_a_difference_of_the_target_stays_one_if_the_models_framework_differs_too():
+    entry = replace(SOURCE_ENTRY, selector={"values": ("nan",)})
+    found = audited([POOL], lossy(), source=of_source(entry))
+    assert verdict(found, "fake.lossy").verdict is LayerVerdict.DIFFERS
+    assert [one.verdict for one in remarks(found)] == [LayerVerdict.DIFFERS, LayerVerdict.EXPLAINED]
+    assert "is known to differ from the reference, too: It drops a cell." in remarks(found)[1].text
+
+
 def test_equal_layers_are_run_once_and_named_together():
     again = ModelLayer("head.pool", "max_pool", PLAIN, (1, 3, 8, 8))
     audit = audited([POOL, again], lossy())
@@ -187,6 +223,46 @@ def test_one_call_that_is_exact_for_the_size_is_no_rewrite(extent):
     (remark,) = remarks(found, "fake.floor")
     assert remark.text.startswith("written as one call with the padding of this input size: exact for ")
     assert f"{extent} x {extent}" in remark.text.partition(", not for ")[0]
+
+
+BIASED = ModelLayer(
+    "conv",
+    "conv",
+    {"stride": (1, 1), "padding": ((0, 0), (0, 0)), "dilation": (1, 1), "groups": 1},
+    (1, 2, 8, 9),
+    kernel=(3, 2, 3, 3),
+    bias=True,
+)
+
+
+@pytest.mark.parametrize(
+    ("stride", "verdict", "text"),
+    [
+        (1, LayerVerdict.SAME, "one call, and the bias is added after it: the call has no bias"),
+        (2, LayerVerdict.REWRITE, "written composed: one call does not do it"),
+    ],
+)
+def test_a_bias_that_is_added_after_the_call_is_no_rewrite(stride, verdict, text):
+    numpy = registry.get_backend("numpy")
+    own = numpy.surfaces[0]
+
+    def without_bias(step):
+        if step.bias:
+            return Unsupported("the call has no bias")
+        return Unsupported("the call has no stride") if step.stride != (1, 1) else own.lowerings["conv"](step)
+
+    target = replace(
+        own,
+        name="fake.unbiased",
+        lowerings={**own.lowerings, "conv": without_bias},
+        fallbacks={**own.fallbacks, "conv": own.lowerings["conv"]},
+    )
+    layer = replace(BIASED, parameters={**BIASED.parameters, "stride": (stride, stride)})
+    found = audited([layer], target, on=replace(numpy, surfaces=(target,)))
+    assert found.layers[0].verdicts["fake.unbiased"].verdict is verdict
+    assert [one.text for one in remarks(found, "fake.unbiased")] == [text]
+    (questions,) = questions_of_model(found.model)
+    assert rewrite_reason(questions, target) == f"the call has no {'bias' if stride == 1 else 'stride'}"
 
 
 def test_markdown_does_not_interpret_the_names_of_layers():

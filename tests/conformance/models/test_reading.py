@@ -33,6 +33,13 @@ def test_a_reader_returns_layers_and_counts_the_others(tmp_path):
     assert model.others == {"Relu": 2}
 
 
+def test_the_versions_of_imported_packages_are_read(tmp_path):
+    body = f"import types\nsys.modules['one'] = one = types.ModuleType('one')\none.__version__ = '1.2'\n{ADD}"
+    model = read(tmp_path, body)
+    assert model.versions["one"] == "1.2"
+    assert model.is_run
+
+
 def test_a_reader_gets_the_input_shapes(tmp_path):
     model = read(tmp_path, "model.add_other(repr(model.inputs))", inputs={"x": (1, 3)})
     assert list(model.others) == ["{'x': (1, 3)}"]

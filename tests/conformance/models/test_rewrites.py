@@ -18,11 +18,11 @@ AVERAGE = {"window": (3, 3), "stride": (2, 2), "padding": ((1, 1), (1, 1)), "cou
 TARGET = describe.surfaces_by_name()["torch.nn"]
 
 
-def program(layer, how="padded", target=TARGET, source=None, reason="", **options):
+def program(layer, how="padded", target=TARGET, *, source=None, reason="", verdict=LayerVerdict.REWRITE, **options):
     """Return what to write for a layer that a target computes in this way, "" for nothing."""
     (questions,) = questions_of_model(Model("m", "onnx.reference", (layer,)))
-    name = target[1].name
-    verdicts = {name: TargetVerdict(LayerVerdict.REWRITE, how, reason, results=RESULTS)}
+    name, results = target[1].name, options.pop("results", RESULTS)
+    verdicts = {name: TargetVerdict(verdict, how, reason, results=results)}
     audited = AuditedLayer(questions.layers, questions.checked, "", verdicts)
     found = rewrite_programs(Audit(Model("m", "", (layer,)), (name,), (audited,)), [target], source, 110, **options)
     return found.get((0, name), "")
@@ -67,9 +67,9 @@ def test_a_program_says_what_the_audit_verified():
 
 
 def test_a_converted_target_gets_the_change_of_the_model():
-    layer = ModelLayer("pool", "avg_pool", AVERAGE, (1, 4, 8, 8))
+    layer, results = ModelLayer("pool", "avg_pool", AVERAGE, (1, 4, 8, 8)), {"integers": PASSES}
     functional = describe.surfaces_by_name()["torch.nn.functional"][1]
-    assert program(layer, target=LITERT, source=functional).splitlines() == [
+    assert program(layer, target=LITERT, source=functional, results=results).splitlines() == [
         "# before the conversion, pad the input with 0 by 1 x 1; then",
         "# write the layer as avg_pool, window 3, stride 2, padding 0",
         "x = F.pad(x, (1, 1, 1, 1))",
@@ -81,7 +81,7 @@ def test_a_converted_target_gets_the_change_of_the_model():
 
 def test_without_a_change_of_the_model_there_is_one_line():
     layer = ModelLayer("pool", "lp_pool", {"window": (3, 3), "stride": (2, 2), "p": 2}, (1, 4, 8, 8))
-    assert program(layer, "composed", target=LITERT) == f"# {NO_CHANGE_KNOWN}"
+    assert program(layer, "composed", target=LITERT, results={}) == f"# {NO_CHANGE_KNOWN}"
 
 
 def test_a_call_for_one_size_is_printed_before_the_program_for_every_size():
@@ -99,3 +99,24 @@ def test_one_call_for_the_input_size_is_printed_with_it():
     layer = ModelLayer("pool", "max_pool", parameters, (1, 4, 8, 8))
     text = program(layer, "native", target=describe.surfaces_by_name()["keras-jax.layers"])
     assert 'MaxPooling2D(3, strides=2, padding="same"' in text
+
+
+def test_for_a_converted_target_that_differs_for_nan_only_this_is_said():
+    layer = ModelLayer("pool", "max_pool", {"window": (2, 2), "stride": (2, 2)}, (1, 4, 8, 8))
+    lines = program(layer, "native", target=LITERT).splitlines()
+    assert lines[0] == "# differs for NaN only; agrees for integers, infinity"
+    assert "test the input of the model" in " ".join(line.strip("# ") for line in lines)
+    assert program(layer, "native") == ""
+
+
+def test_a_difference_for_finite_numbers_is_not_said_to_be_one_for_nan():
+    layer = ModelLayer("pool", "max_pool", {"window": (2, 2), "stride": (2, 2)}, (1, 4, 8, 8))
+    assert program(layer, "native", target=LITERT, results={**RESULTS, "integers": FAILS}) == ""
+
+
+def test_adaptive_pooling_without_a_program_has_its_slices():
+    layer = ModelLayer("pool", "adaptive_avg_pool", {"output_size": (3, 2)}, (1, 4, 7, 5))
+    lines = program(layer, "", verdict=LayerVerdict.UNSUPPORTED).splitlines()
+    assert "the suite has no program for adaptive_avg_pool on torch.nn" in lines[0]
+    assert lines[-2:] == ["# spatial axis 0: 0:3, 2:5, 4:7", "# spatial axis 1: 0:3, 2:5"]
+    assert program(LAYER, "", verdict=LayerVerdict.UNSUPPORTED) == ""

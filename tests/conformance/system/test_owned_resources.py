@@ -5,8 +5,8 @@ import ctypes
 import pytest
 
 from conformance.execution.job import Job
-from conformance.system.owned_resources import semaphore_sets
 from tests.support.fake_backends import backend, program
+from tests.support.semaphores import unshared_semaphores
 from tests.support.started_workers import X, soon, started
 
 KEEP = "os.kept = "
@@ -52,7 +52,23 @@ LOCK_OF_A_MAPPING = MAPPING.format(
     lock="fcntl.flock(file, 2)",
     remove="os.remove(file.name)",
 )
+LOCK_OF_AN_OPEN_FILE = MAPPING.format(
+    open="open('/dev/shm/conformance-owned-lock', 'wb+')",
+    lock="import struct\nfcntl.fcntl(file, 37, struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 0, 0))",  # F_OFD_SETLK
+    remove="os.remove(file.name)",
+)
+LOCK_OF_A_CHILD = MAPPING.format(
+    open="open('/dev/shm/conformance-owned-lock', 'wb+')",
+    lock="if os.fork() == 0:\n    fcntl.flock(file, 2)\n    os._exit(0)\nos.wait()",
+    remove="os.remove(file.name)",
+)
 DELETED_FILE = MAPPING.format(open="tempfile.TemporaryFile()", lock="", remove="")
+PROCESS_WITHOUT_FIRST_THREAD = """\
+import ctypes, threading
+if os.fork() == 0:
+    threading.Thread(target=time.sleep, args=[60]).start()
+    ctypes.CDLL(None).pthread_exit(None)
+time.sleep(0.2)"""
 SEMAPHORE = """\
 import ctypes
 library = ctypes.CDLL(None, use_errno=True)
@@ -73,6 +89,9 @@ OWNED = {
     "import tempfile\ntempfile.mkstemp()": "a temporary file",
     "if os.fork() == 0:\n    time.sleep(60)": "a process",
     LOCK_OF_A_MAPPING: "a lock",
+    LOCK_OF_AN_OPEN_FILE: "a lock",
+    LOCK_OF_A_CHILD: "a lock",
+    PROCESS_WITHOUT_FIRST_THREAD: "a process",
     DELETED_FILE: "a deleted file",
     SEMAPHORE: "a semaphore",
     DAEMON: "a process",
@@ -82,11 +101,9 @@ OWNED = {
 
 
 @pytest.fixture(autouse=True)
-def remove_semaphores():
-    before = semaphore_sets()
-    yield
-    for new in semaphore_sets() - before:
-        ctypes.CDLL(None).semctl(int(new), 0, 0)
+def semaphores():
+    with unshared_semaphores():
+        yield
 
 
 @pytest.mark.parametrize(("body", "owned"), OWNED.items(), ids=[f"{n}-{what}" for n, what in enumerate(OWNED.values())])
@@ -103,3 +120,16 @@ def test_what_the_setup_has_opened_is_not_counted():
         (found,) = worker.outcomes([Job(program("file.read(1)"), [X])])
         assert found.kind == "returned"
         assert worker.connection.owned_resource() == ""
+
+
+@pytest.mark.parametrize(("body", "owned"), [("pass", ""), ("library.semop(key, {operation}, size)", "a semaphore")])
+def test_change_of_an_earlier_semaphore_is_found(body, owned):
+    library = ctypes.CDLL(None)
+    key = library.semget(0, 1, 0o1600)
+    assert key >= 0
+    setup = f"{backend().setup}import ctypes\nlibrary, key, size = ctypes.CDLL(None), {key}, ctypes.c_size_t(1)\n"
+    with started(setup=setup) as worker:
+        body = body.format(operation="(ctypes.c_short * 3)(0, 1, 0x1000)")
+        (found,) = worker.outcomes([Job(program(body), [X])])
+        assert found.kind == "returned"
+        assert worker.connection.owned_resource() == owned

@@ -60,10 +60,11 @@ def test_a_long_text_is_cut_at_a_word():
 
 def test_how_one_call_is_written_is_no_difference():
     known = example.difference(verdict=LayerVerdict.EXPLAINED)
-    for how, verdict in (("native", LayerVerdict.SAME), ("padded", LayerVerdict.EXPLAINED)):
+    texts = ("written as one call", "written padded: written as one call")
+    for how, verdict, text in zip(("native", "padded"), (LayerVerdict.SAME, LayerVerdict.REWRITE), texts, strict=True):
         record = example.TargetVerdictRecord(
             verdict=LayerVerdict.EXPLAINED, how=how, reason="written as one call", differences=(known,)
         )
         same = example.TargetVerdictRecord(verdict=LayerVerdict.SAME)
         found = remarks_of(example.audit(example.layer("a", {"one": record, "two": same})))
-        assert next(one.verdict for one in found if one.text == "written as one call") is verdict
+        assert next(one.verdict for one in found if one.text == text) is verdict

@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from reports.analysis.conditions import (
     MAX_CONDITIONS,
     RECALL_WEIGHT,
+    Preference,
     best_conjunction,
     certain_conjunction,
     competing_conjunctions,
@@ -113,9 +114,9 @@ def test_a_condition_with_two_properties_must_agree_better():
     """`bb` states two properties, and excludes two negative items more."""
     positive, negative = [frozenset({"a", "bb"})] * 40, [frozenset("a")] * 2 + [frozenset()] * 40
     candidates = frozenset({"a", "bb"})
-    assert best_conjunction(candidates, positive, negative, cost=len) == ("a",)
+    assert best_conjunction(candidates, positive, negative, Preference(cost=len)) == ("a",)
     assert best_conjunction(candidates, positive, negative) == ("bb",)
-    assert best_conjunction(candidates, positive, [frozenset("a")] * 20, cost=len) == ("bb",)
+    assert best_conjunction(candidates, positive, [frozenset("a")] * 20, Preference(cost=len)) == ("bb",)
 
 
 def test_a_condition_that_most_items_satisfy_is_combined_with_others():

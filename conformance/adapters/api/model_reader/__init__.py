@@ -30,6 +30,7 @@ class ModelReader:
     returns: classes of these models, as the name of the top-level package and that of the class: "package.Class". If
         the user names no reader, the class of the model decides which one reads it.
     variables: environment variables of the process.
+    is_run: whether users run the models on the surface, so that its known deviations are those of the model.
     """
 
     script: Path
@@ -40,3 +41,4 @@ class ModelReader:
     reads_references: bool = False
     returns: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    is_run: bool = True

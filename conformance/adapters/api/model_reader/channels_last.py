@@ -138,7 +138,7 @@ def add_pool(
     parameters: dict[str, Any] = {"window": list(window), "stride": list(stride), "padding": pads, **(further or {})}
     if operator == "avg_pool":
         parameters["count_include_pad"] = False
-    model.add(name, operator, parameters, **fields)
+    model.add(name, operator, parameters, padding_word=padding.lower(), **fields)
 
 
 def add_pad(

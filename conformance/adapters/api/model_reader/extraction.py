@@ -54,7 +54,8 @@ class Model:
         """Add a layer with an operator of the suite.
 
         fields: shape and dtype of the input; kernel: the shape of its weights, bias: whether it has one, weights: their
-        values, see first_channels; source: the kind of the node.
+        values, see first_channels; source: the kind of the node; padding_word: "same" if it computes its padding from
+        the size of its input.
         """
         self._append({"name": name, "operator": operator, "parameters": parameters, **fields})
 
@@ -115,6 +116,12 @@ def first_channels(array: Any, channels: Sequence[int]) -> Any:
         return None
     numbers = part.astype("float64")
     return numbers.tolist() if abs(numbers).max(initial=0) < float("inf") else None
+
+
+def imported_versions() -> dict[str, str]:
+    """Return the versions of the imported packages that have one."""
+    found = ((name, getattr(module, "__version__", None)) for name, module in list(sys.modules.items()))
+    return {name: one[:MAX_NAME_LENGTH] for name, one in found if "." not in name and isinstance(one, str)}
 
 
 def limit_resources(limits: dict[str, int]) -> None:
@@ -218,6 +225,7 @@ def main(request_path: str, result_path: str) -> None:
             "settings": model.settings,
             "nodes": model.nodes,
             "surface": model.surface,
+            "versions": imported_versions(),
         }
     except ModelError as error:
         result = {"error": str(error)}

@@ -14,6 +14,7 @@ def record_convolution(reorder, shape_of):
         window, axes = shape[2:], len(shape) - 2
         stride, dilation = numbers(given.get("strides", 1), axes), numbers(given.get("dilation_rate", 1), axes)
         pads = last.named_pads(given.get("padding", "valid"), fields["shape"][2:], window, stride, dilation)
+        fields["padding_word"] = given.get("padding", "valid").lower()
         groups = fields["shape"][1] // max(shape[1], 1)
         parameters = {"stride": stride, "padding": pads, "dilation": dilation, "groups": groups}
         add_convolution(recorder, name, "conv", parameters, (kernel, shape, reorder), fields)

@@ -52,11 +52,12 @@ def add_convolution(kind, node, model, kernel, channel_axes, settings):
     node.check_float(0, 1)
     fields, around = node.fields(kind), surroundings(node)
     pads = last.named_pads(padding_of(options), fields["shape"][2:], kernel[2:], stride, dilation)
+    fields = {**fields, "padding_word": padding_of(options).lower()}
     if around is not None:
         space, batch = around
         block = [int(one) for one in space.constant(1)]
         dilation, pads = last.dilated(block, space.constant(2), batch.constant(2), (stride, dilation, pads))
-        fields = {**fields, "shape": last.channels_first(space.shape(0))}
+        fields = {**fields, "shape": last.channels_first(space.shape(0)), "padding_word": ""}
     groups = fields["shape"][1] // max(kernel[1], 1)
     parameters = {"stride": stride, "padding": pads, "dilation": dilation, "groups": groups}
     values, has_bias = node.weight(1), node.has_input(2)

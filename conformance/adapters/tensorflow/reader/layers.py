@@ -33,12 +33,13 @@ def read_convolution(node, model):
     rank = len(shape) - 2
     stride, dilation = node.numbers("strides", rank), node.numbers("dilations", rank)
     pads = padding_pairs(node, fields["shape"][2:], shape[2:], stride, dilation)
+    fields = {**fields, "padding_word": node.attribute("padding").decode().lower()}
     around, with_bias = surroundings(node), node
     if around is not None:
         space, with_bias = around
         block = [int(one) for one in space.constant(1)]
         dilation, pads = last.dilated(block, space.constant(2), with_bias.constant(2), (stride, dilation, pads))
-        fields = {**fields, "shape": last.channels_first(space.shape(0))}
+        fields = {**fields, "shape": last.channels_first(space.shape(0)), "padding_word": ""}
     groups = fields["shape"][1] // max(shape[1], 1)
     parameters = {"stride": stride, "padding": pads, "dilation": dilation, "groups": groups}
     has_bias, bias = with_bias.bias()

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
@@ -59,6 +60,24 @@ def test_a_layer_that_no_case_describes_ends_with_status_1(model):
     result = run(model, "--target", "numpy.loops")
     assert result.exit_code == 1
     assert "not checked" in result.output
+
+
+NORM = {
+    "name": "norm", "operator": "lp_pool", "shape": [1, 2, 8, 8], "dtype": "float32", "source": "LPPool2d",
+    "parameters": {"p": 2, "window": [3, 3], "stride": [2, 2], "padding": [[0, 0], [0, 0]], "rounding": "ceil"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("is_run", "verdict"), [(True, "1 known"), (False, "1 same")])
+def test_a_layer_that_the_models_framework_computes_otherwise_is_known(model, monkeypatch, is_run, verdict):
+    (reader,) = registry.model_readers().values()
+    reader = replace(reader, surface="torch.nn.functional", is_run=is_run)
+    monkeypatch.setattr(registry, "model_readers", lambda: {"fake": reader})
+    model.write_text(json.dumps([NORM]), "utf-8")
+    result = run(model, "--target", "numpy.loops")
+    assert result.exit_code == 0, result.output
+    assert verdict in result.output
+    assert ("F.lp_pool1d" in result.output) is is_run
 
 
 def test_an_audit_is_written_as_markdown(model, tmp_path):

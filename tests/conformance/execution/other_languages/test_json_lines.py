@@ -16,6 +16,7 @@ from conformance.execution.other_languages.json_lines import MALFORMED, encode_f
 from conformance.execution.worker_process import UNEXPECTED_FRAME_MESSAGE, Worker
 from conformance.system.owned_resources import resources_of_worker
 from tests.support.fake_backends import backend
+from tests.support.semaphores import unshared_semaphores
 from tests.support.started_workers import PYTHON, X, gone, soon
 
 WORKER = """\
@@ -207,9 +208,10 @@ def test_end_of_the_replies_is_no_frame():
 )
 def test_what_a_program_owns_is_found(new_worker, text, owned):
     worker = new_worker(setup="sys.log = open(sys.executable, 'rb')")
-    (found,) = worker.outcomes([job(text)])
-    assert found.kind == "returned"
-    assert worker.connection.owned_resource() == owned
+    with unshared_semaphores():
+        (found,) = worker.outcomes([job(text)])
+        assert found.kind == "returned"
+        assert worker.connection.owned_resource() == owned
 
 
 def test_resources_of_the_first_program_are_not_those_of_the_setup(new_worker, monkeypatch):

@@ -5,10 +5,13 @@ import pytest
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.conditions.testing import (
     DECISIVE_OF_EACH,
+    MAX_PROBES,
     MAX_SATISFYING,
     MAX_VIOLATING,
+    PROBED_SIZES,
     diagnose,
     other_numbers,
+    size_probes,
     testing_candidates as candidates_for,
     with_tests,
 )
@@ -56,6 +59,38 @@ def test_decisive_cases_satisfy_the_conditions_or_a_competing_conjunction(space)
     assert 0 < len(decisive) <= DECISIVE_OF_EACH
     for one in decisive:
         assert ("rounding = floor" in one.features) != (competing <= one.features)
+
+
+def test_sizes_are_tested_at_limits_one_at_a_time():
+    smallest = Candidate("max_pool", LEVELS, {"x": {"values": "integers"}})
+    probes = size_probes([smallest])
+    assert {one.levels["channels"] for one in probes} == {1, *PROBED_SIZES}
+    assert {one.levels["batch"] for one in probes} == {1, *PROBED_SIZES}
+    for one in probes:
+        assert one.is_valid()
+        assert sum(one.levels[name] != level for name, level in LEVELS.items()) == 1
+    many = [smallest.with_levels(stride=(stride,)) for stride in range(1, 9)]
+    assert MAX_PROBES / 2 < len(size_probes(many)) <= MAX_PROBES
+
+
+def test_a_number_of_channels_that_draws_rarely_have_is_a_condition(space):
+    """A surface is wrong unless the number of channels is a multiple of 4."""
+    surface, symptom = "s", Symptom(DifferenceKind.VALUE)
+    smallest = Candidate("max_pool", LEVELS, {"x": {"values": "integers"}})
+
+    def run(candidates):
+        return [result_of(one) for one in candidates]
+
+    def result_of(one):
+        wrong = "dtype float32" in one.features and one.levels["channels"] % 4 != 0
+        symptoms = symptom if wrong else None
+        return CandidateResult(one, [SurfaceResult(surface, "fail" if wrong else "pass", symptoms)])
+
+    near, mixed = run(neighbours_of(smallest, space)), run(mixed_candidates(smallest, space))
+    tested = with_tests(ShrunkSuspect(smallest, (), near, mixed), space, surface, symptom, run)
+    evidence = Evidence.of(tested, "", surface, symptom)
+    found = find_conditions(evidence, SurfaceRecord(), symptom, lambda _: False).conditions
+    assert {*found} == {"dtype float32", "a number of channels that is not a multiple of 4"}
 
 
 def test_other_numbers_are_those_of_another_seed_and_drawn_ones(space):

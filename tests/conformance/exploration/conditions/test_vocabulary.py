@@ -5,7 +5,7 @@ import pytest
 from conformance.cases.arrays import ArraySpec
 from conformance.cases.case import Case, Value
 from conformance.cases.features.case_features import case_features
-from conformance.exploration.conditions.vocabulary import case_axes, condition_features, count_properties
+from conformance.exploration.conditions.vocabulary import Axis, case_axes, condition_features, count_properties
 
 
 def case_of(shape=(1, 2, 6), operator="max_pool", **parameters):
@@ -40,6 +40,17 @@ PLANE = {"window": (2, 2), "stride": (1, 2), "padding": ((1, 0), (0, 0)), "dilat
         ({"operator": "adaptive_max_pool", "output_size": (1,)}, "an axis with several cells and one bin"),
         ({"operator": "adaptive_max_pool", "output_size": (7,)}, "an axis with more bins than cells"),
         ({"operator": "adaptive_max_pool"}, "an axis with fewer bins than cells"),
+        ({"padding": ((1, 0),)}, "an axis with an odd number of cells of padding"),
+        ({"padding": ((1, 0),)}, "an axis with padding that is not spread evenly"),
+        ({"padding": ((1, 1),)}, "an axis with the same padding at both ends"),
+        ({"shape": (1, 2, 1), "padding": ((1, 0),)}, "an axis with padding before at least as wide as its cells"),
+        ({"shape": (1, 2, 1), "padding": ((0, 2),)}, "an axis with padding after wider than its cells"),
+        ({"operator": "pad", "pads": ((0, 5),)}, "an axis with padding as wide as its cells less one"),
+        ({"stride": (2,)}, "an axis with windows that share one cell"),
+        ({"shape": (1, 2, 3)}, "an axis with a window of all its cells"),
+        ({"shape": (1, 2, 2), "padding": ((0, 1),)}, "an axis with a window larger than its cells"),
+        ({"operator": "avg_pool", "divisor": 2}, "a divisor other than the number of cells in a window"),
+        ({"operator": "avg_pool", "divisor": 3}, "a divisor equal to the number of cells in a window"),
     ],
 )
 def test_a_phrase_is_true_for_a_changed_case_and_not_for_all(changes, feature):
@@ -55,6 +66,39 @@ def test_two_properties_of_different_axes_are_not_those_of_one_axis():
     assert "a last axis with padding before" not in features
     assert "the same window on every axis" in features
     assert "the same stride on every axis" not in features
+
+
+@pytest.mark.parametrize(("extent", "bins", "changes"), [(10, 4, False), (7, 3, False), (4, 28, True), (26, 22, True)])
+def test_edges_of_bins_are_compared_with_multiples_of_the_rounded_size(extent, bins, changes):
+    """In float32, 21 times 4 / 28 is more than 3."""
+    assert Axis(extent, bins, bins=bins).has_rounded_bins is changes
+
+
+@pytest.mark.parametrize(
+    ("extent", "after", "stride", "is_behind"), [(4, 0, 4, True), (4, 0, 3, False), (5, 0, 3, False), (3, 2, 2, True)]
+)
+def test_a_partial_window_behind_an_axis_starts_after_its_last_cell(extent, after, stride, is_behind):
+    """Windows of two cells. With four cells and stride 3, the second window would start at the last cell."""
+    axis = Axis(extent, 1, after=after, window=2, stride=stride)
+    assert axis.has_partial_window_behind is is_behind
+
+
+def test_padding_with_the_odd_cell_after_is_spread_evenly():
+    features = condition_features(case_of(padding=((0, 1),)))
+    assert "an axis with an odd number of cells of padding" in features
+    assert "an axis with padding that is not spread evenly" not in features
+
+
+def test_the_middle_axis_and_several_axes_are_named():
+    volume = {"window": (1, 2, 2), "stride": (1, 2, 2), "padding": ((0, 0), (1, 0), (0, 0)), "dilation": (1, 1, 1)}
+    features = condition_features(case_of((1, 1, 4, 4, 6), **volume))
+    assert "a middle axis with padding before" in features
+    assert "several axes with a stride" in features
+    assert "several axes with padding before" not in features
+    assert "extents that differ between axes" in features
+    plane = condition_features(case_of((1, 1, 5, 5), **PLANE))
+    assert "extents that differ between axes" not in plane
+    assert not any(feature.startswith("a middle axis") for feature in plane)
 
 
 def test_the_vocabulary_contains_the_features_of_the_case():
@@ -73,6 +117,8 @@ def test_axes_have_the_computed_padding_of_a_word():
         ("an axis with padding", 1),
         ("an axis with padding and a stride", 2),
         ("a last axis with a stride", 2),
+        ("a middle axis with a stride", 2),
+        ("several axes with a stride", 2),
         ("a window with NaN and a zero", 2),
         ("several channels", 1),
         ("more than 5 cells in a window", 2),

@@ -46,6 +46,11 @@ def test_nodes_of_a_sequence_are_connected_by_the_names_of_the_source():
     assert "make_empty_tensor_value_info('net.2')" in text
 
 
+def test_an_operator_that_the_target_lacks_is_a_node_that_fails():
+    text = graph(SEQUENCE.format("nn.Conv2d(3, 8, 3), nn.FractionalMaxPool2d(2, output_size=5)"))
+    assert "helper.make_node('NotTranslated', ['net.0'], ['net.1'], name='net.1')," in text
+
+
 def test_nodes_of_a_class_have_its_parameters_and_its_calls():
     text = graph(CLASS)
     assert "def Net(planes, stride=2):" in text

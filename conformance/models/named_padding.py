@@ -1,0 +1,45 @@
+"""Layers whose padding SAME is computed from the size of the input, on targets that have numbers in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.adapters.api import Surface
+from conformance.cases.operators import OPERATORS, Arithmetic
+from conformance.models.layer import ModelLayer
+from conformance.models.questions import Numbers, candidate_with
+from conformance.translation.option_text import size_text
+from conformance.translation.single_call import names_padding
+from reference import Windows
+
+SIZE_NOTE = "the model computes its padding SAME from the input size, and the numbers here are right"
+MAX_SIZES = 4
+"""Number of other sizes that are named in each direction."""
+
+
+def size_note(layer: ModelLayer, surface: Surface) -> str:
+    """Return for which input sizes the padding of a target is that of the model; "" if for all."""
+    if not layer.computed_padding or names_padding(candidate_with(Numbers.INTEGERS, layer).case, surface):
+        return ""
+    sizes = list(_sizes(layer))
+    if all(is_same for _, is_same in sizes):
+        return ""
+    right, wrong = ([size_text(size) for size, is_same in sizes if is_same is wanted] for wanted in (True, False))
+    return f"{SIZE_NOTE} for {', '.join(right)}, not for {', '.join(wrong)}"
+
+
+def _sizes(layer: ModelLayer) -> Iterator[tuple[tuple[int, ...], bool]]:
+    """Yield sizes around that of a layer, and whether they have the same padding."""
+    extents, window = layer.shape[2:], layer.window
+    is_sum = OPERATORS[layer.operator].arithmetic is Arithmetic.SUM
+    stride = layer.parameters.get("stride") or ((1,) * layer.rank if is_sum else window)
+    dilation = layer.parameters.get("dilation") or (1,) * layer.rank
+
+    def pads(size: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+        return Windows.of(size, window, stride, layer.computed_padding, dilation).pads
+
+    change = min(max(stride), MAX_SIZES)
+    for more in range(-change, change + 1):
+        size = tuple(extent + more for extent in extents)
+        if min(size) > 0:
+            yield size, pads(size) == pads(extents)

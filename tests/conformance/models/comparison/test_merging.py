@@ -1,0 +1,152 @@
+"""Layers that a port writes as several: they are compared where their results are joined."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conformance.cli.commands.compare_models import comparison_lines
+from conformance.models.comparison.compare import Place, compare_models
+from conformance.models.comparison.layers import find_layers
+from conformance.models.comparison.merging import merge_parts
+from tests.support.recorded_models import record_network
+
+NAMES = ["conv1", "pool", "conv2", "grouped", "up", "avg"]
+
+
+def sliced(call, count, change=lambda _number, part: part):
+    """Return a call as `count` calls of slices. change: changes a part.
+
+    A convolution in groups and a pooling read slices of the channels. Another convolution gives slices of the result.
+    """
+    kernel, groups = call.inputs.get("kernel"), call.parameters.get("groups", 1)
+    axis = 1 if call.operator == "conv_transpose" and groups == 1 else 0
+    parts = []
+    for number in range(count):
+
+        def cut(array, axis, number=number):
+            return np.array_split(array, count, axis)[number]
+
+        inputs = {"x": cut(call.x, 1) if kernel is None or groups > 1 else call.x}
+        inputs |= {} if kernel is None else {"kernel": cut(kernel, axis)}
+        inputs |= {"bias": cut(call.inputs["bias"], 0)} if "bias" in call.inputs else {}
+        parameters = {**call.parameters, **({"groups": groups // count} if groups > 1 else {})}
+        part = replace(call, name=f"{call.name}_{number}", inputs=inputs, parameters=parameters)
+        parts.append(change(number, replace(part, result=cut(call.result, 1))))
+    return parts
+
+
+def written_in_parts(model, name, count=2, change=lambda _number, part: part):
+    """Return a model that writes the layer with a name as several."""
+    (run,) = model.runs
+    calls = [part for call in run.calls for part in (sliced(call, count, change) if call.name == name else [call])]
+    return replace(model, runs=[replace(run, calls=calls)])
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("grouped", 2), ("grouped", 4), ("avg", 2), ("pool", 4), ("conv1", 2), ("conv2", 4), ("up", 2)],
+)
+@pytest.mark.parametrize("in_source", [False, True])
+def test_a_layer_in_parts_is_compared_where_they_are_joined(name, count, in_source):
+    models = [record_network(), written_in_parts(record_network(), name, count)]
+    (found,) = compare_models(*models[:: -1 if in_source else 1], ["negative"])
+    assert found.first is None
+    assert len(found.layers) == len(NAMES)
+    assert not found.aligned.only_in_source
+    assert not found.aligned.only_in_port
+    assert not any(layer.is_rewritten for layer in found.layers)
+    one = found.layers[NAMES.index(name)]
+    joined = one.source if in_source else one.port
+    assert joined.name.startswith(f"{name}_0 + " if count == 2 else f"{name}_0 … {name}_3 (4 parts)")
+
+
+def test_transposed_convolutions_of_groups_are_joined():
+    rng = np.random.default_rng(2)
+    (run,) = record_network().runs
+    up = run.calls[4]
+    grouped = replace(
+        up,
+        inputs={"x": up.x, "kernel": rng.standard_normal((16, 4, 3, 3)).astype(np.float32)},
+        parameters={**up.parameters, "groups": 2},
+    )
+    (layer,) = find_layers([grouped])
+    grouped = replace(grouped, result=layer.expected(grouped.x).value)
+    whole, split = (replace(run, calls=calls) for calls in ([grouped], sliced(grouped, 2)))
+    (merged,) = merge_parts(split, whole).calls
+    assert merged.parameters == grouped.parameters
+    assert all(np.array_equal(merged.inputs[name], grouped.inputs[name]) for name in ("x", "kernel"))
+    assert np.array_equal(merged.result, grouped.result)
+
+
+def wrong(number, part):
+    return replace(part, inputs={**part.inputs, "kernel": part.inputs["kernel"] + 1}) if number == 1 else part
+
+
+def computed(model):
+    """Return a model whose results of convolutions are those of their weights."""
+    (run,) = model.runs
+    calls = [replace(one.call, result=one.expected(one.x).value) for one in find_layers(run.calls)]
+    return replace(model, runs=[replace(run, calls=calls)])
+
+
+def test_wrong_weights_of_a_part_are_a_difference_of_the_layer():
+    model = computed(written_in_parts(record_network(), "grouped", 4, wrong))
+    (run,) = model.runs
+    up = run.calls[-2]
+    read = replace(up, inputs={**up.inputs, "x": np.concatenate([one.result for one in run.calls[3:7]], axis=1)})
+    port = computed(replace(model, runs=[replace(run, calls=[*run.calls[:-2], read, run.calls[-1]])]))
+    (found,) = compare_models(record_network(), port, ["negative"])
+    assert found.first.place is Place.LAYER
+    assert found.first.layer.source.name == "grouped"
+    assert "kernel: other numbers, largest difference 1" in found.first.reasons
+
+
+def test_parts_with_other_parameters_are_not_joined():
+    def changed(number, part):
+        return replace(part, parameters={**part.parameters, "dilation": (2, 2)}) if number else part
+
+    (run,) = written_in_parts(record_network(), "grouped", 2, changed).runs
+    assert merge_parts(run, record_network().runs[0]) is run
+
+
+def test_equal_layers_are_not_joined():
+    (run,) = record_network().runs
+    assert merge_parts(run, run) is run
+
+
+def with_sums(model):
+    """Return a model that writes the convolution conv2 as a sum of convolutions of some input channels each."""
+    (run,) = model.runs
+    conv2 = run.calls[2]
+    parts = [
+        replace(
+            conv2,
+            name=f"part_{number}",
+            inputs={"x": conv2.x[:, channels], "kernel": conv2.inputs["kernel"][:, channels]},
+        )
+        for number, channels in enumerate((slice(0, 3), slice(3, 8)))
+    ]
+    return computed(replace(model, runs=[replace(run, calls=[*run.calls[:2], *parts, *run.calls[3:]])]))
+
+
+def test_a_layer_in_parts_that_are_added_is_not_compared_and_no_difference():
+    (found,) = compare_models(record_network(), with_sums(record_network()), ["negative"])
+    assert found.first is None
+    assert [layer.source.name for layer in found.layers if layer.is_rewritten] == ["conv2"]
+    lines = list(comparison_lines([found]))
+    assert any(line.startswith("conv2") and line.endswith("written differently") for line in lines)
+    assert lines[-1].startswith("negative: 5 layers and the results agree ")
+    assert lines[-1].endswith("; 1 not compared: written differently")
+
+
+def test_a_layer_written_differently_is_a_difference_if_what_follows_differs():
+    model = with_sums(record_network())
+    (run,) = model.runs
+    grouped = run.calls[-3]
+    assert grouped.name == "grouped"
+    calls = [*run.calls[:-3], replace(grouped, inputs={**grouped.inputs, "x": grouped.x + 1}), *run.calls[-2:]]
+    (found,) = compare_models(
+        record_network(), computed(replace(model, runs=[replace(run, calls=calls)])), ["negative"]
+    )
+    assert found.first is not None

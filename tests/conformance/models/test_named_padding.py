@@ -1,0 +1,44 @@
+"""Notes about padding that the model computes from the size of its input."""
+
+import pytest
+
+from conformance.catalogue import describe
+from conformance.models.layer import ModelLayer
+from conformance.models.named_padding import SIZE_NOTE, size_note
+from conformance.models.records import audit_record
+from reports.analysis.audits import remarks_of
+from reports.results.audits import LayerVerdict
+from tests.conformance.models.test_audit import audited
+
+TORCH, KERAS = (describe.surfaces_by_name()[name][1] for name in ("torch.nn", "keras-jax.layers"))
+NUMPY, LOOPS = describe.surfaces_by_name()["numpy.loops"]
+
+
+def layer(padding=((0, 1),), extent=8, word="same", stride=(2,)):
+    parameters = {"stride": stride, "padding": padding, "dilation": (1,), "groups": 1}
+    return ModelLayer("conv", "conv", parameters, (1, 2, extent), kernel=(3, 2, 3), padding_word=word)
+
+
+def test_numbers_in_place_of_the_word_are_right_for_some_sizes():
+    assert size_note(layer(), TORCH) == f"{SIZE_NOTE} for 6, 8, 10, not for 7, 9"
+    assert size_note(layer(((1, 1),), 9), TORCH) == f"{SIZE_NOTE} for 7, 9, 11, not for 8, 10"
+
+
+def test_a_call_with_the_word_is_right_for_all_sizes():
+    assert size_note(layer(), KERAS) == ""
+
+
+@pytest.mark.parametrize("one", [layer(word="valid"), layer(((1, 1),), stride=(1,)), layer(word="")])
+def test_padding_that_does_not_depend_on_the_size_has_no_note(one):
+    assert size_note(one, TORCH) == ""
+
+
+def test_the_word_of_a_case_counts():
+    assert size_note(layer("same_lower", word=""), TORCH) == f"{SIZE_NOTE} for 6, 8, 10, not for 7, 9"
+
+
+def test_the_report_has_the_note():
+    found = audited([layer()], LOOPS, on=NUMPY)
+    (remark,) = remarks_of(audit_record(found))
+    assert (remark.verdict, remark.text) == (LayerVerdict.SAME, size_note(layer(), LOOPS))
+    assert SIZE_NOTE in remark.text
