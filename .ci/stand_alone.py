@@ -18,6 +18,7 @@ from conformance.adapters import registry
 from conformance.adapters.api import Backend, Program, Surface
 from conformance.cases.case import Case, Value
 from conformance.catalogue import loading
+from conformance.execution.worker_process import Worker
 from conformance.judging import ledger
 from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate
@@ -50,7 +51,13 @@ for path in sorted(pathlib.Path().glob("*.py")):
 
 
 def versions(backend: Backend) -> dict[str, str]:
-    """Return the versions of the backend's installed packages, for the ledger."""
+    """Return the versions of the backend's installed packages, for the ledger. A worker names its own."""
+    if backend.worker is not None:
+        worker = Worker(backend)
+        worker.start()
+        worker.stop()
+        packages: dict[str, str] = worker.environment["packages"]
+        return packages
     names = importlib.metadata.packages_distributions()
     return {name: importlib.metadata.version(names[name][0]) for name in backend.packages if name in names}
 
