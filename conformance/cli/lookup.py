@@ -152,6 +152,12 @@ def find_dialects(name: str) -> list[Dialect]:
     return list(found.values())
 
 
+def surfaces_of_dialects(dialects: Iterable[Dialect]) -> list[str]:
+    """Return the surfaces that have these dialects."""
+    wanted = {*map(id, dialects)}
+    return [surface for surface, one in registry.dialects().items() if id(one) in wanted]
+
+
 def _framework_of(surface: str) -> str:
     return surface.partition(".")[0].partition("-")[0]
 

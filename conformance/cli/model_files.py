@@ -18,7 +18,7 @@ from conformance import ConformanceError
 from conformance.adapters import registry
 from conformance.adapters.api import Backend, ModuleStyle, Surface
 from conformance.cases.arrays import json_value
-from conformance.cli.lookup import find_dialects, find_surfaces
+from conformance.cli.lookup import find_dialects, find_surfaces, surfaces_of_dialects
 from conformance.cli.parameter_types import parse_input_shapes
 from conformance.models.graph_translation import translate_nodes
 from conformance.models.reading import READ_SECONDS, ModelSource, find_reader, read_model
@@ -133,7 +133,15 @@ def model_text(path: Path, request: ModelRequest, background: TranslationBackgro
         raise ConformanceError(f"{path}: no layer of {request.dialect} found")
     shapes = _shapes(request.inputs, {name for one in found for name in (one.name, one.full_name)})
     translator = SourceTranslator(
-        framework, dialects, surfaces, styles, others, background, shapes, registry.separate_arguments()
+        framework,
+        dialects,
+        surfaces,
+        styles,
+        others,
+        background,
+        shapes,
+        registry.separate_arguments(),
+        surfaces_of_dialects(dialects),
     )
     layers = [translator.translate(layer) for layer in found]
     yield from translated_lines(layers, surfaces, styles, str(path), request)

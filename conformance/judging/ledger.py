@@ -40,6 +40,8 @@ ENTRY_KINDS: tuple[DifferenceKind | Status, ...] = (
     Status.FLAKY,
 )
 """How a case may differ, in the order of the ledger's schema."""
+RESULT_KINDS = frozenset({DifferenceKind.SHAPE, DifferenceKind.DTYPE, DifferenceKind.VALUE, DifferenceKind.SPECIAL})
+"""Kinds of difference with which a framework returns another result."""
 
 
 @dataclass(frozen=True)
@@ -217,6 +219,16 @@ class Ledger:
             for entry in self.entries
         )
         return Ledger(tuple(entries), self.external_count, for_exploration=True)
+
+    def for_requested_cases(self) -> Ledger:
+        """Return the ledger for cases of a user: an exploration selector replaces `cases` of its entry, not `where`."""
+        entries = (
+            replace(entry, cases=(), selector=entry.exploration_selector)
+            if entry.cases and entry.exploration_selector
+            else entry
+            for entry in self.entries
+        )
+        return Ledger(tuple(entries), self.external_count)
 
     def _entries_for_operator(self, operator: str) -> tuple[LedgerEntry, ...]:
         """Return the entries that can match a case of the operator."""

@@ -7,11 +7,7 @@ from dataclasses import dataclass, replace
 
 from conformance.adapters.api import Surface
 from conformance.cases.case import Case
-from conformance.judging.ledger import Ledger, LedgerEntry
-from reports.results.vocabulary import DifferenceKind
-
-RESULT_KINDS = (DifferenceKind.SHAPE, DifferenceKind.DTYPE, DifferenceKind.VALUE, DifferenceKind.SPECIAL)
-"""Kinds of difference with which a framework returns another result. A model cannot contain calls that fail."""
+from conformance.judging.ledger import RESULT_KINDS, Ledger, LedgerEntry
 
 
 @dataclass(frozen=True)
@@ -42,6 +38,6 @@ def source_framework(surface: Surface, ledger: Ledger, versions: Mapping[str, st
     for entry in ledger.for_generated_cases().entries:
         known = replace(entry, versions={name: one for name, one in entry.versions.items() if name in versions})
         applies = entry.matches_surface(surface.name) and known.matches_versions(versions)
-        if applies and set(entry.kinds) & set(RESULT_KINDS):
+        if applies and RESULT_KINDS.intersection(entry.kinds):
             found.append(replace(entry, versions={}))
     return SourceFramework(surface, Ledger(tuple(found)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from conformance import ConformanceError
 from conformance.adapters.api import Backend, Program, Surface, Unsupported
@@ -14,7 +15,7 @@ from conformance.cases.features.case_features import SELECTOR_FEATURES, CaseFeat
 from conformance.cases.generators import SpecialValue
 from conformance.cases.operators import OPERATORS, Geometry
 from conformance.judging.conventions import Convention
-from conformance.judging.ledger import Ledger, LedgerEntry
+from conformance.judging.ledger import RESULT_KINDS, Ledger, LedgerEntry
 from conformance.translation import verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
@@ -75,6 +76,11 @@ class TranslationBackground:
     ledger: Ledger = field(default_factory=Ledger)
     summary: VerifiedSummary = field(default_factory=VerifiedSummary)
 
+    @cached_property
+    def for_requests(self) -> TranslationBackground:
+        """The same for cases that are not in the catalogue."""
+        return replace(self, ledger=self.ledger.for_requested_cases())
+
 
 def translate_case(
     case: Case,
@@ -83,6 +89,7 @@ def translate_case(
     request: CaseRequest | None = None,
 ) -> list[Translation]:
     """Return the translation of a case to each surface; request: the request of the case, if it has one."""
+    background = background if request is None else background.for_requests
     # Computed once, because every surface translates the same resized cases.
     sizes = list(_resized_cases(request or CaseRequest.from_case(case)))
     if request is not None and request.padding_mode:
@@ -248,6 +255,22 @@ def entries_for_case(background: TranslationBackground, case: Case, surface: str
     return [entry for entry in _entries_of_surface(background, surface) if entry.matches_case(features)]
 
 
+def source_deviations(case: Case, surfaces: Iterable[str], background: TranslationBackground) -> Iterator[str]:
+    """Yield the known deviations of the surfaces that a layer is translated from: the programs have another result."""
+    found: dict[str, tuple[LedgerEntry, list[str]]] = {}
+    for surface in surfaces:
+        for entry in entries_for_case(background.for_requests, case, surface):
+            if RESULT_KINDS.intersection(entry.kinds) and _applies_to_cpu(entry):
+                found.setdefault(entry.id, (entry, []))[1].append(surface)
+    for entry, names in found.values():
+        reason = " ".join(entry.reason.split())
+        yield f"not the result of {', '.join(names)}: known deviation {entry.id}: {reason}"
+
+
+def _applies_to_cpu(entry: LedgerEntry) -> bool:
+    return entry.matches_machine([name for name in entry.cpu if not name.startswith("without-")])
+
+
 def _entries_of_surface(background: TranslationBackground, surface: str) -> list[LedgerEntry]:
     """Return the ledger entries for a surface in the versions of the summarised runs."""
     packages = background.summary.packages(surface)
@@ -267,8 +290,7 @@ def _entries_for_other_inputs(background: TranslationBackground, case: Case, sur
     for entry in _entries_of_surface(background, surface):
         selector = entry.exploration_selector if entry.cases else entry.selector
         conditions = {key: values for key, values in selector.items() if key not in INPUT_NUMBER_KEYS}
-        is_for_cpu = entry.matches_machine([name for name in entry.cpu if not name.startswith("without-")])
-        if conditions and is_for_cpu and selectors.matches(features, conditions):
+        if conditions and _applies_to_cpu(entry) and selectors.matches(features, conditions):
             yield entry.id
 
 

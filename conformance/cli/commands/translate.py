@@ -19,7 +19,13 @@ from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, PARAMETERS
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import loading
 from conformance.cli.console import line_width
-from conformance.cli.lookup import dialect_frameworks, find_case, find_dialects, find_surfaces
+from conformance.cli.lookup import (
+    dialect_frameworks,
+    find_case,
+    find_dialects,
+    find_surfaces,
+    surfaces_of_dialects,
+)
 from conformance.cli.markdown_pages import translation_page
 from conformance.cli.model_files import ModelRequest, find_source, graph_text, is_graph_file, model_text
 from conformance.cli.options import CASES_OPTION
@@ -29,7 +35,7 @@ from conformance.judging.conventions import find_conventions
 from conformance.translation import text, verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.layer import layer_notes, parse_framework_layer
-from conformance.translation.side_by_side import TranslationBackground, translate_case
+from conformance.translation.side_by_side import TranslationBackground, source_deviations, translate_case
 from reports.results.files import open_regular
 
 
@@ -193,8 +199,11 @@ def translate_command(
             raise ConformanceError(f"{option}: only for a model, a file that ends with .py or a module, with --from")
     request = _translation_request(what, dialect, paths, given)
     surfaces = find_surfaces(globs)
-    found = translate_case(request.case, surfaces, _load_background(request.case, summary), request.request)
-    about = text.TranslatedCase(request.case, request.notes, has_default_shape=request.has_default_shape)
+    background = _load_background(request.case, summary)
+    found = translate_case(request.case, surfaces, background, request.request)
+    known = source_deviations(request.case, surfaces_of_dialects(find_dialects(dialect)), background) if dialect else ()
+    notes = (*request.notes, *(f"! {one}" for one in known))
+    about = text.TranslatedCase(request.case, notes, has_default_shape=request.has_default_shape)
     if output_format == "json":
         click.echo(json.dumps(json_value(text.translations_record(about, found)), ensure_ascii=False, indent=1))
     elif output_format == "markdown":

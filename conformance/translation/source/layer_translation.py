@@ -25,7 +25,7 @@ from conformance.cases.case import Case
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
 from conformance.translation.layer import ParsedLayer
-from conformance.translation.side_by_side import TranslationBackground
+from conformance.translation.side_by_side import TranslationBackground, source_deviations
 from conformance.translation.source.constants import Symbol
 from conformance.translation.source.found_layer import UNNAMED, FoundLayer
 from conformance.translation.source.layer_arguments import LayerParser
@@ -51,7 +51,7 @@ class SourceTranslator:
 
     framework: of the source. dialects: its dialects. surfaces: the targets, those with a style only for modules.
     styles: by surface. others: layers that are not window operators, by framework. shapes: of inputs, by layer name.
-    separate: arguments that add another operation.
+    separate: arguments that add another operation. source_surfaces: those of the dialects.
     """
 
     framework: str
@@ -62,6 +62,7 @@ class SourceTranslator:
     background: TranslationBackground
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     separate: frozenset[str] = frozenset()
+    source_surfaces: Sequence[str] = ()
 
     @property
     def parser(self) -> LayerParser:
@@ -227,14 +228,15 @@ class SourceTranslator:
         # The weights of a layer that pads first are placeholders in the program, and are not part of the text.
         remarks = () if parsed[0].request.padding_mode else parsed[0].notes
         meaning = "; ".join([with_symbols(meaning, numbers or {}), *notes, *remarks])
-        return TranslatedLayer(layer, "", meaning, (), tuple(targets))
+        known = tuple(source_deviations(case, self.source_surfaces, self.background))
+        return TranslatedLayer(layer, "", meaning, known, tuple(targets))
 
     def _targets(self, case: Case, parsed: ParsedLayer) -> list[TargetLayer]:
         return [self._target(surface, case, parsed) for _, surface in self.surfaces]
 
     def _target(self, surface: Surface, case: Case, parsed: ParsedLayer) -> TargetLayer:
         style = self.styles.get(surface.name, PLAIN_STYLE)
-        return target_layer(parsed.request, case, surface, style, self.background)
+        return target_layer(parsed.request, case, surface, style, self.background.for_requests)
 
     def _symbolic_target(
         self,

@@ -17,7 +17,7 @@ from conformance.translation.step_lowering import native_limitation
 PLACEHOLDERS = frozenset({"kernel", "bias"})
 """Variables of a program that pads first, with zeros in place of the weights of the layer."""
 PLAIN_STYLE = ModuleStyle((), "", "", "")
-HOW_TO_SEE = "`conformance translate` for this layer alone"
+HOW_TO_SEE = "`conformance translate` with the text of this layer alone and the --shape of its input"
 
 
 def _program_of(request: CaseRequest, case: Case, surface: Surface) -> Program | Unsupported:

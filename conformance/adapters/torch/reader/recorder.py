@@ -9,6 +9,13 @@ WINDOW_LAYERS = ("Conv", "MaxPool", "AvgPool", "LPPool", "Adaptive", "ZeroPad", 
                  "ReplicationPad", "CircularPad", "Fractional", "MaxUnpool", "Identity")  # fmt: skip
 
 
+def _kind(module):
+    """Return the name of the class of PyTorch from which a layer of another package is derived, or its own name."""
+    classes = (one.__name__ for one in type(module).__mro__ if one.__module__.startswith("torch.nn.modules."))
+    name = next(classes, "Module")
+    return type(module).__name__ if name == "Module" else name
+
+
 class Recorder(TorchFunctionMode):
     """Records the calls of functions with windows, with the path of the module that makes them."""
 
@@ -18,9 +25,10 @@ class Recorder(TorchFunctionMode):
         for path, one in module.named_modules():
             one.register_forward_pre_hook(lambda _module, _inputs, path=path: self.stack.append(path))
             one.register_forward_hook(lambda _module, _inputs, _output: self.stack.pop() and None, always_call=True)
-            kind = type(one).__name__
-            if not list(one.children()) and not kind.startswith(WINDOW_LAYERS):
-                settings = {name: getattr(one, name) for name in SETTINGS if hasattr(one, name)}
+            kind = _kind(one)
+            settings = {name: getattr(one, name) for name in SETTINGS if hasattr(one, name)}
+            is_layer = not list(one.children()) or (settings and kind != type(one).__name__)
+            if is_layer and not kind.startswith(WINDOW_LAYERS):
                 model.add_other(kind, **settings)
 
     def __torch_function__(self, function, _types, args=(), kwargs=None):

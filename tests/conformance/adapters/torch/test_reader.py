@@ -35,6 +35,13 @@ def number(): return 3
 def fails(): raise RuntimeError("no such luck")
 def layers(): return nn.Sequential(
     nn.ReflectionPad1d(2), nn.LPPool1d(2, 3), nn.MaxPool1d(2, return_indices=True))
+class NormalizedActivation(nn.BatchNorm2d):
+    def __init__(self):
+        super().__init__(3, eps=0.001)
+        self.activation = nn.ReLU()
+    def forward(self, x): return self.activation(super().forward(x))
+class OwnConvolution(nn.Conv2d): pass
+def derived(): return nn.Sequential(OwnConvolution(3, 3, 1), NormalizedActivation())
 def circular(): return nn.Conv1d(3, 3, 3, padding=1, padding_mode="circular")
 """
 
@@ -153,3 +160,9 @@ def test_an_archive_that_unpacks_to_more_than_the_limit_is_not_unpacked(folder):
 def test_a_normalization_has_the_numbers_of_the_model(folder):
     model = read(folder, "net:make", **{"": (1, 3, 21, 21)})
     assert model.settings == {"BatchNorm2d": [{"eps": 1e-5, "momentum": 0.1}]}
+
+
+def test_class_derived_from_a_layer_of_pytorch_counts_as_this_layer(folder):
+    model = read(folder, "net:derived", **{"": (1, 3, 4, 4)})
+    assert model.others == {"BatchNorm2d": 1, "ReLU": 1}
+    assert model.settings == {"BatchNorm2d": [{"eps": 0.001, "momentum": 0.1}]}
