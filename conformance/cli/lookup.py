@@ -152,10 +152,10 @@ def find_dialects(name: str) -> list[Dialect]:
     return list(found.values())
 
 
-def surfaces_of_dialects(dialects: Iterable[Dialect]) -> list[str]:
+def surfaces_of_dialects(dialects: Iterable[Dialect]) -> list[Surface]:
     """Return the surfaces that have these dialects."""
-    wanted = {*map(id, dialects)}
-    return [surface for surface, one in registry.dialects().items() if id(one) in wanted]
+    wanted, known = {*map(id, dialects)}, describe.surfaces_by_name()
+    return [known[name][1] for name, one in registry.dialects().items() if id(one) in wanted]
 
 
 def _framework_of(surface: str) -> str:

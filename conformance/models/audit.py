@@ -16,7 +16,7 @@ from conformance.models.geometry import checked_layer
 from conformance.models.layer import Model, ModelLayer
 from conformance.models.named_padding import size_note
 from conformance.models.padded_layers import ONE_CALL_NOTE, one_call_questions
-from conformance.models.questions import Question, candidate_in_effect, questions_of
+from conformance.models.questions import NORM, Question, candidate_in_effect, questions_of
 from conformance.models.search import SmallestSearch
 from conformance.models.smallest import Deadline
 from conformance.models.source_framework import SourceFramework
@@ -187,5 +187,8 @@ def _convention_differences(
         declared = surface.declarations.get(convention)
         own = source.declarations.get(convention) if source else None
         mine = own.summary if own else reference_answer(convention)
-        if declared is not None and declared.summary != mine:
-            yield ConventionDifference(convention, mine, declared.summary)
+        # A surface without a call for a norm has a program of the reference's.
+        is_composed = declared is None and question.candidate.operator == NORM
+        other = declared.summary if declared else reference_answer(convention) if is_composed else mine
+        if other != mine:
+            yield ConventionDifference(convention, mine, other)

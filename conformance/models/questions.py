@@ -39,6 +39,8 @@ class Numbers(Word):
     OWN_WEIGHTS = "the weights of the model"
 
 
+NORM = "lp_pool"
+P_1_CONVENTION, ODD_P_CONVENTION = "lp_pool/p-1-of-negative-values", "lp_pool/odd-p-of-negative-values"
 MARKS: Mapping[Numbers, str] = {Numbers.NAN: "nan", Numbers.INFINITY: "inf", Numbers.MINUS_INFINITY: "-inf"}
 
 
@@ -52,7 +54,18 @@ class Question:
     @property
     def conventions(self) -> tuple[str, ...]:
         """The conventions on which the result depends."""
-        return conventions_of(self.candidate)
+        norms = _conventions_of_norm(self.candidate) if self.numbers is Numbers.INTEGERS else ()
+        return (*conventions_of(self.candidate), *norms)
+
+
+def _conventions_of_norm(candidate: Candidate) -> Iterator[str]:
+    """Yield the convention about the sign of powers that a norm in a model observes.
+
+    The programs of the suite take absolute values first if the call of a framework does not. A model does not.
+    """
+    has_negative = candidate.inputs["x"].get("low", 0) < 0
+    if candidate.operator == NORM and has_negative and candidate.levels["p"] % 2 == 1:
+        yield P_1_CONVENTION if candidate.levels["p"] == 1 else ODD_P_CONVENTION
 
 
 def questions_of(checked: CheckedLayer) -> list[Question]:

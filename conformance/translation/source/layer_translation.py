@@ -62,7 +62,7 @@ class SourceTranslator:
     background: TranslationBackground
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     separate: frozenset[str] = frozenset()
-    source_surfaces: Sequence[str] = ()
+    source_surfaces: Sequence[Surface] = ()
 
     @property
     def parser(self) -> LayerParser:

@@ -98,3 +98,14 @@ def test_a_special_value_is_inside_the_plane(numbers):
     special = ~np.isfinite(expected.inputs["x"])
     assert special[0].any(axis=(1, 2)).all()
     assert not special[0, :, 0, 0].any()
+
+
+@pytest.mark.parametrize(
+    ("p", "conventions"),
+    [(1, ("lp_pool/p-1-of-negative-values",)), (2, ()), (3, ("lp_pool/odd-p-of-negative-values",)), (1.5, ())],
+)
+def test_a_norm_observes_how_a_framework_sums_powers_of_negative_numbers(p, conventions):
+    parameters = {"window": (3, 3), "stride": (2, 2), "padding": ((0, 0), (0, 0)), "p": p}
+    found = questions(ModelLayer("p", "lp_pool", parameters, (1, 1, 7, 7)))
+    assert found[Numbers.INTEGERS].conventions == conventions
+    assert found[Numbers.NAN].conventions == ()
