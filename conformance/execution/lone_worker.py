@@ -7,7 +7,7 @@ from typing import Any
 
 from conformance.execution.connection import Connection
 from conformance.execution.job import Job, WorkerLost
-from conformance.execution.worker_process import Worker
+from conformance.execution.worker_process import UNEXPECTED_FRAME_MESSAGE, Worker
 from conformance.judging.verdict import ProgramOutcome
 
 
@@ -52,10 +52,13 @@ class LoneWorker(Worker):
         header: dict[str, Any] = {"program": job.program.digest, "text": job.program.text, "alone": times}
         connection.send(header, job.inputs, times)
         outcomes: list[ProgramOutcome] = []
+        has_run_others, self._has_run_programs = self._has_run_programs, True
         for _ in range(times):
             reply = self._receive_reply(connection, self.limits.case_seconds)
             if isinstance(reply, WorkerLost):
-                return [*outcomes, reply.outcome]
+                # A program that kills its parent may reply, and its parent is reported as dead, too.
+                is_of_another = has_run_others and reply.outcome.message.startswith(UNEXPECTED_FRAME_MESSAGE)
+                return outcomes if is_of_another else [*outcomes, reply.outcome]
             outcome, header = reply
             if header.get("died") is True:
                 outcome = replace(outcome, message=outcome.message + connection.last_output(wait=False))

@@ -5,8 +5,11 @@ import contextlib
 import numpy as np
 import pytest
 
-from conformance.execution.job import Job, Limits
+from conformance.execution.job import Job, Limits, WorkerLost
 from conformance.execution.lone_worker import LoneWorker
+from conformance.execution.worker_process import UNEXPECTED_FRAME_MESSAGE
+from conformance.judging.verdict import ProgramOutcome
+from reports.results import Outcome
 from tests.support.fake_backends import backend, program
 from tests.support.started_workers import PYTHON, X, gone, soon
 
@@ -114,8 +117,25 @@ DAMAGE_TO_THE_PARENT = {
 def test_damage_to_the_parent_of_a_program_affects_no_later_program(body):
     with lone_worker() as worker:
         run(worker, "pass")
-        process = worker.connection.process.pid
         run(worker, body)
         found = [run(worker, COUNT)[0] for _ in range(2)]
-        assert worker.connection.process.pid == process
     assert [outcome.arrays[0].max() for outcome in found] == [1, 1]
+
+
+def test_reply_of_an_earlier_program_costs_no_later_program(monkeypatch):
+    with lone_worker() as worker:
+        run(worker, "pass")
+        receive = worker._receive_reply
+        replies = [unexpected(worker), unexpected(worker)]
+        monkeypatch.setattr(worker, "_receive_reply", lambda *given: replies.pop()() if replies else receive(*given))
+        (first,) = run(worker, COUNT)  # in a new process, it is the first program and has an unexpected reply again
+        (second,) = run(worker, COUNT)
+    assert (first.kind, second.kind) == ("crashed", "returned")
+
+
+def unexpected(worker):
+    def reply():
+        worker._kill_current()
+        return WorkerLost(ProgramOutcome(Outcome.CRASHED, message=UNEXPECTED_FRAME_MESSAGE))
+
+    return reply
