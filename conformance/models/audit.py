@@ -187,7 +187,7 @@ def _convention_differences(
         declared = surface.declarations.get(convention)
         own = source.declarations.get(convention) if source else None
         mine = own.summary if own else reference_answer(convention)
-        # A surface without a call for a norm has a program of the reference's.
+        # A surface without a call for norms has no answer of its own: its program takes absolute values.
         is_composed = declared is None and question.candidate.operator == NORM
         other = declared.summary if declared else reference_answer(convention) if is_composed else mine
         if other != mine:

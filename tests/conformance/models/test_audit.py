@@ -5,6 +5,7 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api import Unsupported
+from conformance.catalogue import describe
 from conformance.exploration.evaluation import LocalEvaluator
 from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.models.audit import audit_backend, questions_of_model
@@ -13,7 +14,7 @@ from conformance.models.questions import Numbers
 from conformance.models.records import audit_record
 from conformance.models.report import WRITERS, markdown_lines, terminal_lines
 from conformance.models.rewrites import rewrite_reason
-from conformance.models.source_framework import source_framework
+from conformance.models.source_framework import SourceFramework, source_framework
 from conformance.models.verdicts import Audit
 from reference import Windows
 from reports.analysis.audits import remarks_of
@@ -306,3 +307,17 @@ def test_a_program_with_backticks_stays_a_block_of_code():
     layer = ModelLayer("pool", "max_pool", PLAIN, (1, 3, 8, 8))
     record = audit_record(audited([layer], surface("fake.right")), programs={(0, "fake.right"): "# ```"})
     assert "\n````python\n# ```\n````\n" in "\n".join(markdown_lines(record))
+
+
+@pytest.mark.parametrize(
+    ("p", "answers"), [(1, [("signed-sum", "absolute")]), (2, []), (3, [("signed-sum", "absolute")])]
+)
+def test_a_norm_without_a_call_on_the_target_has_absolute_values(p, answers):
+    window = {"window": (2, 2), "stride": (2, 2), "padding": ((0, 0), (0, 0)), "p": p}
+    root = "x = np.lib.stride_tricks.sliding_window_view(np.abs(x), (2, 2), axis=(2, 3))[:, :, ::2, ::2]"
+    power = f"x = ((x.astype(float) ** {p}).sum((-1, -2)) ** (1 / {p})).astype(np.float32)"
+    target = surface("fake.right").__class__("fake.right", {"lp_pool": lambda _step: (root, power)})
+    source = SourceFramework(describe.surfaces_by_name()["torch.nn"][1], Ledger())
+    (layer,) = audited([ModelLayer("n", "lp_pool", window, (1, 1, 4, 4))], target, source=source).layers
+    found = layer.verdicts["fake.right"].conventions.values()
+    assert [(one.source_answer, one.target_answer) for one in found] == answers
