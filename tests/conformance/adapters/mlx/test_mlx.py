@@ -8,27 +8,21 @@ from conformance.adapters.mlx import convolution, windows
 from conformance.cases.steps import Step
 from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
+from tests.support.example_steps import convolution_step, pooling_step
 
 LAYERS, FUNCTIONS = registry.get_backend("mlx").surfaces
 CASES = {case.id: case for case in load_catalogue().select("smoke")}
-WINDOW = {
-    "window": (2, 2),
-    "stride": (2, 2),
-    "padding": ((0, 0), (0, 0)),
-    "dilation": (1, 1),
-    "rounding": "floor",
-    "count_include_pad": True,
-    "divisor": None,
-}
-WEIGHTS = {"stride": (1, 1), "padding": ((0, 0), (0, 0)), "dilation": (1, 1), "groups": 1, "output_padding": (0, 0)}
+WINDOW = {"window": (2, 2), "stride": (2, 2)}
+COUNTED = {"count_include_pad": True}
 
 
 def pool(operator="max_pool", dtype="float32", **parameters):
-    return Step(operator, (1, 2, 5, 5), dtype, {**WINDOW, **parameters})
+    counted = COUNTED if operator == "avg_pool" else {}
+    return pooling_step(operator, (1, 2, 5, 5), dtype, **{**WINDOW, **counted, **parameters})
 
 
 def weighted(operator="conv", *, bias=False, shape=(1, 2, 5, 5), kernel=(2, 2, 3, 3), **parameters):
-    return Step(operator, shape, "float32", {**WEIGHTS, **parameters}, kernel=kernel, bias=bias)
+    return convolution_step(operator, shape, kernel, bias=bias, **parameters)
 
 
 def padded(mode="constant", pads=((0, 0), (1, 2)), value=0, dtype="float32"):

@@ -6,22 +6,16 @@ from conformance.adapters import registry
 from conformance.adapters.api import Unsupported
 from conformance.adapters.mnn import convolution, pooling
 from conformance.cases.steps import Step
+from tests.support.example_steps import convolution_step, pooling_step
 
 (SURFACE,) = registry.get_backend("mnn").surfaces
-WINDOW = {
-    "window": (2, 3),
-    "stride": (1, 3),
-    "padding": ((0, 0), (0, 0)),
-    "dilation": (1, 1),
-    "rounding": "floor",
-    "count_include_pad": True,
-    "divisor": None,
-}
-WEIGHTS = {"stride": (1, 1), "padding": ((0, 0), (0, 0)), "dilation": (1, 1), "groups": 1, "output_padding": (0, 0)}
+WINDOW = {"window": (2, 3), "stride": (1, 3)}
+COUNTED = {"count_include_pad": True}
 
 
 def pool(operator="max_pool", shape=(1, 2, 4, 6), **parameters):
-    return Step(operator, shape, "float32", {**WINDOW, **parameters})
+    counted = COUNTED if operator == "avg_pool" else {}
+    return pooling_step(operator, shape, **{**WINDOW, **counted, **parameters})
 
 
 def row(**parameters):
@@ -30,7 +24,7 @@ def row(**parameters):
 
 
 def weighted(operator="conv", *, bias=False, shape=(1, 2, 5, 5), kernel=(2, 2, 3, 3), **parameters):
-    return Step(operator, shape, "float32", {**WEIGHTS, **parameters}, kernel=kernel, bias=bias)
+    return convolution_step(operator, shape, kernel, bias=bias, **parameters)
 
 
 def padded(mode="constant", pads=((0, 0), (1, 2)), value=0):
