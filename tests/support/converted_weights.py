@@ -69,14 +69,14 @@ def mapped(function, *trees):
     if isinstance(trees[0], dict):
         return {key: mapped(function, *(tree[key] for tree in trees)) for key in trees[0]}
     if isinstance(trees[0], list):
-        return [mapped(function, *parts) for parts in zip(*trees)]
+        return [mapped(function, *parts) for parts in zip(*trees, strict=True)]
     return function(*trees)
 
 
 def run_groups(run, constructor, weights, x, groups):
     """Return the result and the weights of a layer in groups, which the framework computes one after another."""
     split = [mapped(lambda array, at=number: np.split(array, groups, -1)[at], weights) for number in range(groups)]
-    found = [run(constructor, own, part) for own, part in zip(split, np.split(x, groups, -1))]
+    found = [run(constructor, own, part) for own, part in zip(split, np.split(x, groups, -1), strict=True)]
     joined = mapped(lambda *arrays: np.concatenate(arrays, -1), *(own for _, own in found))
     return np.concatenate([y for y, _ in found], -1), joined
 

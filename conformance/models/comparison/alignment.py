@@ -9,6 +9,7 @@ order, such as the branches of a block, are paired afterwards if their weights o
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ def align_layers(source: Sequence[ModelLayer], port: Sequence[ModelLayer]) -> Al
     """Return the alignment of the layers of two models."""
     ordered = list(_best_pairs(pair_scores(source, port)))
     pairs = sorted([*ordered, *_reordered_pairs(source, port, ordered)])
+    pairs = sorted([*pairs, *_pairs_of_poolings(source, port, pairs)])
     return AlignedLayers(
         [(source[first], port[second]) for first, second in pairs],
         list(_without_partner(source, [first for first, _ in pairs])),
@@ -150,4 +152,19 @@ def _reordered_pairs(
             if second is not None:
                 left.remove(first)
                 right.remove(second)
+                yield first, second
+
+
+def _pairs_of_poolings(
+    source: Sequence[ModelLayer], port: Sequence[ModelLayer], pairs: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Yield a pooling of each model that compute other functions, if they are alone between the same two pairs."""
+    paired = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
+    for before, after in itertools.pairwise([(-1, -1), *pairs, (len(source), len(port))]):
+        between = [
+            [index for index in range(before[side] + 1, after[side]) if index not in paired[side]] for side in (0, 1)
+        ]
+        if all(len(one) == 1 for one in between):
+            ((first,), (second,)) = between
+            if not any("kernel" in layer.call.inputs for layer in (source[first], port[second])):
                 yield first, second

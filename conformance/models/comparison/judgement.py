@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from conformance.cases.arrays import Array
 from conformance.judging.expected import Target
 from conformance.judging.verdict import OutcomeVerdict, ProgramOutcome, judge_outcome
 from conformance.models.comparison.layers import ModelLayer
-from reports.results.vocabulary import Outcome, Verdict
+from reports.results.vocabulary import DifferenceKind, Outcome, Verdict
 
 NOISE_FACTOR = 64
 """Factor of the measured effect of rounding. Two frameworks add in different orders."""
@@ -35,13 +36,23 @@ def judge_layer(source: ModelLayer, port: ModelLayer) -> OutcomeVerdict:
         return OutcomeVerdict(Verdict.DIFFER, message=f"the layer of the source does not accept this input: {error}")
 
 
+def computes_itself(layer: ModelLayer) -> bool:
+    """Whether the recorded result of a layer is that of its recorded input and parameters."""
+    return judge_layer(layer, layer).verdict == Verdict.AGREE
+
+
 def judge_channels(source: ModelLayer, x: Array, found: Array, channels: Sequence[int] | None) -> OutcomeVerdict:
     """Judge some output channels of a result for an input, all of them for None."""
     if channels is not None and _output_channels(source, x) != found.shape[1]:
         channels = None
     exact = source.expected(x, channels)
     result = found if channels is None else found[:, list(channels)]
-    return judge_outcome(ProgramOutcome(Outcome.RETURNED, (result,)), Target(exact, exact.bound()))
+    verdict = judge_outcome(ProgramOutcome(Outcome.RETURNED, (result,)), Target(exact, exact.bound()))
+    if channels is None or verdict.kind is not DifferenceKind.SHAPE:
+        return verdict
+    # The shapes with all channels.
+    expected = [*found.shape[:2], *exact.value.shape[2:]]
+    return replace(verdict, message=f"returned shape {list(found.shape)}, not {expected}")
 
 
 def _output_channels(source: ModelLayer, x: Array) -> int:
