@@ -158,7 +158,10 @@ def _reordered_pairs(
 def _pairs_of_poolings(
     source: Sequence[ModelLayer], port: Sequence[ModelLayer], pairs: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield a pooling of each model that compute other functions, if they are alone between the same two pairs."""
+    """Yield a pooling of each model that compute other functions, if they are alone between the same two pairs.
+
+    Their inputs have the same shape, so that one is in the place of the other.
+    """
     paired = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
     for before, after in itertools.pairwise([(-1, -1), *pairs, (len(source), len(port))]):
         between = [
@@ -166,5 +169,7 @@ def _pairs_of_poolings(
         ]
         if all(len(one) == 1 for one in between):
             ((first,), (second,)) = between
-            if not any("kernel" in layer.call.inputs for layer in (source[first], port[second])):
+            layers = source[first], port[second]
+            has_kernel = any("kernel" in layer.call.inputs for layer in layers)
+            if not has_kernel and layers[0].x.shape == layers[1].x.shape:
                 yield first, second

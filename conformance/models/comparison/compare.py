@@ -63,10 +63,10 @@ class LayerComparison:
     agrees_later: whether the results differ, and the input of the layer that reads them agrees: a crop after the layer,
     or a layer and the operators after it as one, such as a normalization in the weights of a convolution.
     input_is_proved: whether the inputs agree by proof, so that the limit does not count.
-    is_rewritten: whether the inputs have other shapes, and the input of the layer that reads the result agrees: the
-    layer is a part of another way to compute it, and was not compared.
-    input_agrees_later: whether the inputs differ, and that of the layer that reads the result agrees: the order of the
-    layer and of an operator after it is another one, such as ReLU before a maximum.
+    is_rewritten: whether the inputs have other shapes, and the results or the input of the layer that reads the result
+    agree: the layer is a part of another way to compute it, and was not compared.
+    input_agrees_later: whether the inputs differ, and the results or the input of the layer that reads the result
+    agree: the order of the layer and of an operator after it is another one, such as ReLU before a maximum.
     """
 
     source: ModelLayer
@@ -146,17 +146,22 @@ def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun, weights: Ma
     readers = find_readers([layer.source for layer in layers])
     results_agree = proved or not any(_result_differences(source, port))
     later = [results_agree if reader is None else layers[reader].input_agrees for reader in readers]
-    layers = [
-        replace(
-            layer,
-            agrees_later=agrees and layer.verdict.verdict != Verdict.AGREE,
-            is_rewritten=agrees and layer.source.x.shape != layer.port.x.shape,
-            input_agrees_later=agrees and not layer.input_agrees and computes_itself(layer.source),
-        )
-        for layer, agrees in zip(layers, later, strict=False)
-    ]
+    layers = [_with_later_agreement(*pair) for pair in zip(layers, later, strict=False)]
     first = next(_differences(layers, aligned, source, port, weights, results_are_proved=proved), None)
     return RunComparison(kind, layers, aligned, first, proved)
+
+
+def _with_later_agreement(layer: LayerComparison, later: bool) -> LayerComparison:
+    """Return a layer with whether a difference of it has no effect; later: whether what reads its result agrees."""
+    source, port = layer.source.call, layer.port.call
+    is_equal = array_difference(source.result, port.result) <= noise_limit(source.result, source.result_noise)
+    agrees = later or is_equal
+    return replace(
+        layer,
+        agrees_later=later and layer.verdict.verdict != Verdict.AGREE,
+        is_rewritten=agrees and layer.source.x.shape != layer.port.x.shape,
+        input_agrees_later=agrees and not layer.input_agrees and computes_itself(layer.source),
+    )
 
 
 def _with_proved_inputs(

@@ -57,8 +57,14 @@ def input_reasons(pair: InputPair) -> list[str]:
         return list(_shape_reasons(pair))
     if not np.array_equal(np.isfinite(pair.source), np.isfinite(pair.port)):
         return ["NaN or infinite numbers are at other positions."]
-    relations = list(itertools.islice(_relations(pair), 1))
-    return [*_expressions(pair, is_alone=not relations), *relations] or [_unknown(pair)]
+    arrays = [list(_arrays(pair.earlier, side)) for side in (0, 1)]
+    texts = [find_expression(x, one) for x, one in zip((pair.source, pair.port), arrays, strict=True)]
+    is_explained = all(texts) and texts[0] != texts[1]
+    relations = [] if is_explained else list(itertools.islice(_relations(pair), 1))
+    if texts[0] == texts[1] or relations:
+        return relations or [_unknown(pair)]
+    one, two = (text or "another function of the layers before" for text in texts)
+    return [f"The source reads {one}; the port reads {two}."]
 
 
 def _shape_reasons(pair: InputPair) -> Iterator[str]:
@@ -74,18 +80,6 @@ def _shape_reasons(pair: InputPair) -> Iterator[str]:
     shared = tuple(slice(0, min(extents)) for extents in zip(one, two, strict=True))
     if is_close(pair.port[shared].astype(np.float64), pair.source[shared].astype(np.float64)):
         yield "The numbers at the same positions are the same: rows are missing at the end."
-
-
-def _expressions(pair: InputPair, *, is_alone: bool) -> Iterator[str]:
-    """Yield what both layers read, if it is an expression of earlier arrays and not the same one.
-
-    is_alone: whether no relation of the inputs is known. Then one expression helps too.
-    """
-    arrays = [list(_arrays(pair.earlier, side)) for side in (0, 1)]
-    texts = [find_expression(x, one) for x, one in zip((pair.source, pair.port), arrays, strict=True)]
-    if texts[0] != texts[1] and (is_alone or all(texts)):
-        one, two = (text or "another function of the layers before" for text in texts)
-        yield f"The source reads {one}; the port reads {two}."
 
 
 def _arrays(earlier: Sequence[tuple[ModelLayer | None, ModelLayer | None]], side: int) -> Iterator[NamedArray]:
@@ -256,20 +250,19 @@ def _per_channel(source: Array, port: Array) -> str | None:
 
 
 def _normalization(pair: InputPair) -> str | None:
-    """Return the epsilons of a normalization between the layer before and this place, by the weights of the source."""
+    """Return the epsilons of a normalization between an earlier layer and this place, by the weights of the source."""
     for layers in reversed(pair.pairs):
         results = [layer.call.result for layer in layers]
-        if results[0].shape != pair.source.shape:
+        if any(result.shape != pair.source.shape for result in results):
             continue
-        fits = [_fit_channels(x, y) for x, y in zip(results, (pair.source, pair.port), strict=True)]
-        if fits[0] is None or fits[1] is None:
-            return None
-        vectors = [one.astype(np.float64) for one in pair.weights.values() if one.shape == fits[0][0].shape]
+        source, port = (_fit_channels(x, y) for x, y in zip(results, (pair.source, pair.port), strict=True))
+        if source is None or port is None:
+            continue
+        vectors = [one.astype(np.float64) for one in pair.weights.values() if one.shape == source[0].shape]
         for variance, weight in itertools.permutations(vectors, 2):
-            found = [_epsilon(fit[0], variance, weight) for fit in fits if fit is not None]
-            if found[0] is not None and found[1] is not None and f"{found[0]:.1g}" != f"{found[1]:.1g}":
-                return f"The epsilon of a normalization is {found[0]:.1g} in the source, {found[1]:.1g} in the port."
-        return None
+            one, two = (_epsilon(factors, variance, weight) for factors, _ in (source, port))
+            if one and two and f"{one:.1g}" != f"{two:.1g}":
+                return f"The epsilon of a normalization is {one:.1g} in the source, {two:.1g} in the port."
     return None
 
 

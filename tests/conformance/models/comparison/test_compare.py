@@ -201,3 +201,21 @@ def test_a_large_layer_is_not_proved(monkeypatch):
     assert comparison(chain(), port).layers[1].input_is_proved
     monkeypatch.setattr(comparing, "MAX_PROVED_TERMS", 10)
     assert not comparison(chain(), port).layers[1].input_is_proved
+
+
+def test_relu_before_a_maximum_is_no_difference():
+    models = []
+    for is_first in (False, True):
+        op, x = Recording(), np.random.default_rng(2).standard_normal((1, 3, 8, 8)).astype(np.float32)
+        y = op("one", "conv", x, kernel=np.ones((4, 3, 1, 1), np.float32))
+        y = op("pool", "max_pool", np.maximum(y, 0) if is_first else y, window=(2, 2))
+        y = op("two", "conv", np.maximum(y, 0), kernel=np.ones((2, 4, 1, 1), np.float32))
+        models.append(RecordedModel(ModelSource("numpy", "net.py", "make"), [RecordedRun(op.calls, [y], [0.0])]))
+    found = comparison(*models)
+    assert found.first is None
+    assert [layer.input_agrees_later for layer in found.layers] == [False, True, False]
+
+
+def test_the_shape_of_a_result_is_shown_with_all_channels():
+    found = compare(record_network("stride default")).first
+    assert found.layer.verdict.message == "returned shape [2, 8, 16, 16], not [2, 8, 8, 8]"

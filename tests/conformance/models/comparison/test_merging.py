@@ -62,6 +62,28 @@ def test_a_layer_in_parts_is_compared_where_they_are_joined(name, count, in_sour
     assert joined.name.startswith(f"{name}_0 + " if count == 2 else f"{name}_0 … {name}_3 (4 parts)")
 
 
+def test_parts_that_read_channels_of_one_pad_are_one_layer():
+    (run,) = record_network().runs
+    grouped = run.calls[3]
+    pad = replace(
+        grouped,
+        operator="pad",
+        parameters={"pads": ((1, 1), (1, 1)), "mode": "constant", "value": 0.0},
+        inputs={"x": grouped.x},
+        result=np.pad(grouped.x, ((0, 0), (0, 0), (1, 1), (1, 1))),
+    )
+    bare = {**grouped.parameters, "padding": ((0, 0), (0, 0))}
+    parts = sliced(replace(grouped, inputs={**grouped.inputs, "x": pad.result}, parameters=bare), 4)
+    port = replace(run, calls=[*run.calls[:3], pad, *parts, *run.calls[4:]])
+    (found,) = compare_models(record_network(), replace(record_network(), runs=[port]), ["negative"])
+    assert found.first is None
+    assert [layer.source.name for layer in found.layers] == NAMES
+    assert not any(layer.is_rewritten for layer in found.layers)
+    assert not found.aligned.only_in_port
+    lines = list(comparison_lines([found]))
+    assert "grouped: 4 groups in one call of the source, 4 calls in the port, of some groups each" in lines
+
+
 def test_transposed_convolutions_of_groups_are_joined():
     rng = np.random.default_rng(2)
     (run,) = record_network().runs
