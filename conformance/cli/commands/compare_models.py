@@ -256,9 +256,10 @@ def _layer_verdict(layer: LayerComparison) -> str:
         return "differs"
     if layer.is_rewritten:
         return "written differently"
-    if layer.agrees_later or layer.input_agrees_later:
+    if layer.agrees_later or (layer.input_agrees_later and not layer.is_cropped):
         return "same with what follows"
-    return "same" if layer.input_agrees else "same, other input"
+    crop = " but for a crop" if layer.is_cropped else ""
+    return f"same{crop}" if layer.input_agrees else f"same{crop}, other input"
 
 
 def _difference_line(found: FirstDifference) -> str:

@@ -4,7 +4,8 @@ Two layers can only belong together if they compute the same kind of result. Eac
 to the score of the pair: equal weights most, then the words of their names, the shape of the window, the parameters and
 the shape of the result. The alignment is the order-preserving set of pairs with the largest sum of scores. A layer that
 is missing in one model therefore has no partner, and does not shift the pairs after it. Layers that run in another
-order, such as the branches of a block, are paired afterwards if their weights or their names are equal.
+order, such as the branches of a block, are paired afterwards if their weights or their names are equal, and poolings if
+their windows and shapes are.
 """
 
 from __future__ import annotations
@@ -137,15 +138,25 @@ def _best_pairs(scores: Array) -> Iterator[tuple[int, int]]:
             yield row, column
 
 
+def _named(layer: ModelLayer) -> Hashable:
+    return (layer.family, name_words(layer.call.name)) if layer.call.name else None
+
+
+def _pooling(layer: ModelLayer) -> Hashable:
+    if "kernel" in layer.call.inputs:
+        return None
+    return layer.family, layer.call.parameters.get("window"), layer.x.shape, layer.call.result.shape
+
+
 def _reordered_pairs(
     source: Sequence[ModelLayer], port: Sequence[ModelLayer], pairs: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield pairs of the remaining layers that have equal weights or else equal names."""
+    """Yield pairs of the remaining layers that have equal weights, equal names, or equal windows and shapes."""
     left, right = (
         [index for index in range(len(layers)) if index not in {pair[side] for pair in pairs}]
         for side, layers in enumerate((source, port))
     )
-    for same in (_weights, lambda layer: (layer.family, name_words(layer.call.name)) if layer.call.name else None):
+    for same in (_weights, _named, _pooling):
         for first in list(left):
             own = same(source[first])
             second = next((one for one in right if own is not None and same(port[one]) == own), None)

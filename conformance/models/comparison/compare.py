@@ -32,6 +32,7 @@ from conformance.models.comparison.input_reasons import (
 from conformance.models.comparison.judgement import (
     array_difference,
     computes_itself,
+    cropped_layer,
     judge_channels,
     judge_layer,
     noise_limit,
@@ -40,7 +41,7 @@ from conformance.models.comparison.layers import ModelLayer, find_layers, find_r
 from conformance.models.comparison.merging import merge_parts
 from conformance.models.comparison.reasons import layer_reasons
 from conformance.models.comparison.recording import RecordedModel, RecordedRun
-from reports.results.vocabulary import Verdict
+from reports.results.vocabulary import DifferenceKind, Verdict
 
 MAX_PROVED_TERMS = 50_000_000
 """Number of terms up to which all elements of a layer are computed to prove that the next layer's inputs agree."""
@@ -67,6 +68,7 @@ class LayerComparison:
     agree: the layer is a part of another way to compute it, and was not compared.
     input_agrees_later: whether the inputs differ, and the results or the input of the layer that reads the result
     agree: the order of the layer and of an operator after it is another one, such as ReLU before a maximum.
+    is_cropped: whether the result of the port's layer has more cells, and without them is that of the source's layer.
     """
 
     source: ModelLayer
@@ -78,11 +80,12 @@ class LayerComparison:
     input_is_proved: bool = False
     is_rewritten: bool = False
     input_agrees_later: bool = False
+    is_cropped: bool = False
 
     @property
     def agrees(self) -> bool:
         """Whether the port's layer computes what the source's layer computes, or it was not compared."""
-        return self.verdict.verdict == Verdict.AGREE or self.agrees_later or self.is_rewritten
+        return self.verdict.verdict == Verdict.AGREE or self.agrees_later or self.is_rewritten or self.is_cropped
 
     @property
     def input_agrees(self) -> bool:
@@ -145,14 +148,20 @@ def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun, weights: Ma
     # The input of the layer that reads the result of each layer, or the results of the model.
     readers = find_readers([layer.source for layer in layers])
     results_agree = proved or not any(_result_differences(source, port))
-    later = [results_agree if reader is None else layers[reader].input_agrees for reader in readers]
-    layers = [_with_later_agreement(*pair) for pair in zip(layers, later, strict=False)]
+    readings = [None if reader is None else layers[reader] for reader in readers]
+    layers = [
+        _with_later_agreement(layer, reader, results_agree if reader is None else reader.input_agrees)
+        for layer, reader in zip(layers, readings, strict=True)
+    ]
     first = next(_differences(layers, aligned, source, port, weights, results_are_proved=proved), None)
     return RunComparison(kind, layers, aligned, first, proved)
 
 
-def _with_later_agreement(layer: LayerComparison, later: bool) -> LayerComparison:
-    """Return a layer with whether a difference of it has no effect; later: whether what reads its result agrees."""
+def _with_later_agreement(layer: LayerComparison, reader: LayerComparison | None, later: bool) -> LayerComparison:
+    """Return a layer with whether a difference of it has no effect.
+
+    reader: the layer that reads its result, None for the results of the models. later: whether what is read agrees.
+    """
     source, port = layer.source.call, layer.port.call
     is_equal = array_difference(source.result, port.result) <= noise_limit(source.result, source.result_noise)
     agrees = later or is_equal
@@ -161,7 +170,18 @@ def _with_later_agreement(layer: LayerComparison, later: bool) -> LayerCompariso
         agrees_later=later and layer.verdict.verdict != Verdict.AGREE,
         is_rewritten=agrees and layer.source.x.shape != layer.port.x.shape,
         input_agrees_later=agrees and not layer.input_agrees and computes_itself(layer.source),
+        is_cropped=reader is not None and _is_cropped(layer, reader.port.x),
     )
+
+
+def _is_cropped(layer: LayerComparison, x: Array) -> bool:
+    """Whether the result of a port's layer is that of the source's layer after a crop; x: what is read of it."""
+    if layer.verdict.kind is not DifferenceKind.SHAPE:
+        return False
+    cropped = cropped_layer(layer.source, layer.port)
+    if cropped is None or x.shape[2:] != cropped.call.result.shape[2:]:
+        return False
+    return judge_layer(layer.source, cropped).verdict == Verdict.AGREE
 
 
 def _with_proved_inputs(
@@ -304,9 +324,8 @@ def _result_differences(source: RecordedRun, port: RecordedRun) -> Iterator[tupl
 
 def _compare_layers(source: ModelLayer, port: ModelLayer) -> LayerComparison:
     difference = array_difference(source.x, port.x)
-    return LayerComparison(
-        source, port, judge_layer(source, port), difference, noise_limit(source.x, source.input_noise)
-    )
+    limit = noise_limit(source.x, source.input_noise)
+    return LayerComparison(source, port, judge_layer(source, port), difference, limit)
 
 
 def _in_layout_of(one: Array, other: Array) -> Array:

@@ -20,6 +20,8 @@ from conformance.translation.option_text import size_text
 
 MAX_POSITIONS = 2048
 """Number of positions of each channel that are compared to find an order of channels."""
+MAX_SHIFT = 2
+"""Largest number of cells by which the numbers of the port may be shifted."""
 MIN_CORRELATION = 0.9
 """Smallest correlation of channels that are probably the same."""
 MIN_SHARE = 0.25
@@ -99,7 +101,7 @@ def _arrays(earlier: Sequence[tuple[ModelLayer | None, ModelLayer | None]], side
 
 def _relations(pair: InputPair) -> Iterator[str]:
     source, port = (one.astype(np.float64) for one in (pair.source, pair.port))
-    for relation in (_turned, _reordered, _scaled, _negative, _dropped):
+    for relation in (_turned, _reordered, _scaled, _negative, _dropped, _shifted):
         text = relation(source, port)
         if text:
             yield text
@@ -121,6 +123,24 @@ def _turned(source: Array, port: Array) -> str | None:
                     words = [f"flipped on spatial axis {axis - 2}" for axis in flipped]
                     words += ["with its spatial axes exchanged"] if order != axes else []
                     return f"The port has the numbers of the source {', '.join(words)}."
+    return None
+
+
+def _shifted(source: Array, port: Array) -> str | None:
+    """Return that the cells of the port are those of the source at other places, as after another crop."""
+    axes = source.ndim - 2
+    if min(source.shape[2:], default=0) <= 2 * MAX_SHIFT:
+        return None
+    for shift in itertools.product(range(-MAX_SHIFT, MAX_SHIFT + 1), repeat=axes):
+        one, two = (
+            (slice(None), slice(None), *(slice(max(step, 0), extent + min(step, 0)) for step, extent in steps))
+            for steps in (
+                list(zip(signed, source.shape[2:], strict=True)) for signed in (shift, [-step for step in shift])
+            )
+        )
+        if any(shift) and is_close(source[one], port[two]):
+            text = size_text(shift)
+            return f"The port has the numbers of the source shifted by {text} cells: compare crops and padding."
     return None
 
 

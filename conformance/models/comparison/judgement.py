@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from conformance.cases.arrays import Array
+from conformance.cases.operators import OPERATORS, Geometry
 from conformance.judging.expected import Target
 from conformance.judging.verdict import OutcomeVerdict, ProgramOutcome, judge_outcome
 from conformance.models.comparison.layers import ModelLayer
@@ -39,6 +40,21 @@ def judge_layer(source: ModelLayer, port: ModelLayer) -> OutcomeVerdict:
 def computes_itself(layer: ModelLayer) -> bool:
     """Whether the recorded result of a layer is that of its recorded input and parameters."""
     return judge_layer(layer, layer).verdict == Verdict.AGREE
+
+
+def cropped_layer(source: ModelLayer, port: ModelLayer) -> ModelLayer | None:
+    """Return a transposed convolution with the cells of the result that the source has, None if that has other ones."""
+    if OPERATORS[source.call.operator].geometry is not Geometry.TRANSPOSED:
+        return None
+    axes, result = source.x.ndim - 2, port.call.result
+    one, two = (layer.call.parameters.get("padding") or ((0, 0),) * axes for layer in (source, port))
+    starts = [before - other for (before, _), (other, _) in zip(one, two, strict=True)]
+    extents = source.expected(np.zeros_like(port.x[:1]), [0]).value.shape[2:]
+    ends = [start + extent for start, extent in zip(starts, extents, strict=True)]
+    if min(starts) < 0 or any(end > extent for end, extent in zip(ends, result.shape[2:], strict=True)):
+        return None
+    inner = (slice(None), slice(None), *(slice(start, end) for start, end in zip(starts, ends, strict=True)))
+    return replace(port, call=replace(port.call, result=result[inner]))
 
 
 def judge_channels(source: ModelLayer, x: Array, found: Array, channels: Sequence[int] | None) -> OutcomeVerdict:

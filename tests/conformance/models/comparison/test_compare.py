@@ -6,6 +6,7 @@ import pytest
 from conformance.models.comparison import compare as comparing
 from conformance.models.comparison.compare import Place, compare_models
 from conformance.models.comparison.judgement import array_difference, noise_limit
+from conformance.models.comparison.layers import find_layers
 from conformance.models.comparison.reasons import smallest_difference
 from conformance.models.comparison.recording import RecordedModel, RecordedRun, nudged
 from conformance.models.comparison.source import ModelSource
@@ -104,12 +105,29 @@ def test_a_layer_with_another_shape_agrees_if_the_next_layer_reads_the_same(is_c
     up, avg = run.calls[4:]
     parameters = {**up.parameters, "padding": ((0, 0), (0, 0)), "output_padding": (0, 0)}
     whole = np.pad(up.result, ((0, 0), (0, 0), (1, 0), (1, 0)))
-    avg = avg if is_cropped else replace(avg, inputs={"x": avg.x + 1})
+    if not is_cropped:
+        avg = replace(avg, inputs={"x": avg.x + 1}, result=avg.result + 1)
     calls = [*run.calls[:4], replace(up, parameters=parameters, result=whole), avg]
-    found = compare(replace(model, runs=[replace(run, calls=calls)]))
+    results = run.results if is_cropped else [run.results[0] + 1]
+    found = compare(replace(model, runs=[replace(run, calls=calls, results=results)]))
     assert found.layers[4].agrees_later is is_cropped
-    assert found.layers[4].agrees is is_cropped
+    assert found.layers[4].is_cropped
     assert (found.first is None) is is_cropped
+    assert is_cropped or (found.first.place, found.first.layer.source.name) == (Place.BETWEEN, "avg")
+
+
+def test_a_crop_that_is_missing_is_a_difference_of_the_layer():
+    model = record_network()
+    (run,) = model.runs
+    up, avg = run.calls[4:]
+    parameters = {**up.parameters, "padding": ((0, 0), (0, 0)), "output_padding": (0, 0)}
+    whole = np.pad(up.result, ((0, 0), (0, 0), (1, 0), (1, 0)))
+    (layer,) = find_layers([replace(avg, inputs={"x": whole})])
+    avg = replace(layer.call, result=layer.expected(whole).value)
+    calls = [*run.calls[:4], replace(up, parameters=parameters, result=whole), avg]
+    found = compare(replace(model, runs=[replace(run, calls=calls)])).first
+    assert (found.place, found.layer.source.name) == (Place.LAYER, "up")
+    assert found.reasons == ["padding less output_padding: (1, 0) x (1, 0) in the source, 0 x 0 in the port"]
 
 
 def test_differences_of_arrays():

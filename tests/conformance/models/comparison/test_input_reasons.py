@@ -84,6 +84,13 @@ def test_a_relation_of_the_numbers_is_named(source, port, text):
     assert reasons(source, port)[0] == text
 
 
+def test_another_crop_is_named():
+    x = RNG.standard_normal((1, 2, 9, 9)).astype(np.float32)
+    assert reasons(x[..., 1:, 1:], x[..., :-1, :-1], ()) == [
+        "The port has the numbers of the source shifted by -1 x -1 cells: compare crops and padding."
+    ]
+
+
 def test_an_exchanged_axis_is_named():
     x = X[..., :5, :]
     assert reasons(x, x.swapaxes(2, 3), ()) == [
