@@ -58,7 +58,7 @@ def input_reasons(pair: InputPair) -> list[str]:
     if pair.source.shape != pair.port.shape:
         return list(_shape_reasons(pair))
     if not np.array_equal(np.isfinite(pair.source), np.isfinite(pair.port)):
-        return ["NaN or infinite numbers are at other positions."]
+        return [_not_finite_text(pair)]
     arrays = [list(_arrays(pair.earlier, side)) for side in (0, 1)]
     texts = [find_expression(x, one) for x, one in zip((pair.source, pair.port), arrays, strict=True)]
     is_explained = all(texts) and texts[0] != texts[1]
@@ -82,6 +82,20 @@ def _shape_reasons(pair: InputPair) -> Iterator[str]:
     shared = tuple(slice(0, min(extents)) for extents in zip(one, two, strict=True))
     if is_close(pair.port[shared].astype(np.float64), pair.source[shared].astype(np.float64)):
         yield "The numbers at the same positions are the same: rows are missing at the end."
+
+
+def _not_finite_text(pair: InputPair) -> str:
+    """Return where one model has NaN or infinite numbers and the other has not."""
+    other = np.isfinite(pair.source) != np.isfinite(pair.port)
+    rows = np.moveaxis(other, 1, 0).reshape(other.shape[1], -1)
+    channels = [int(one) for one in np.flatnonzero(rows.all(1))]
+    if not channels or rows.any(1).sum() != len(channels):
+        return "NaN or infinite numbers are at other positions."
+    own = "source" if np.isfinite(pair.port[other]).all() else "port"
+    return (
+        f"All numbers of the {own} in the channels {order_text(channels)} are NaN or infinite, as with a negative "
+        "variance of a normalization."
+    )
 
 
 def _arrays(earlier: Sequence[tuple[ModelLayer | None, ModelLayer | None]], side: int) -> Iterator[NamedArray]:

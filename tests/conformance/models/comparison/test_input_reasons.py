@@ -160,6 +160,17 @@ def test_another_offset_of_each_channel_is_named():
     assert text.startswith("Each channel of the port differs by a constant")
 
 
+def test_channels_that_are_not_finite_are_named():
+    port = R.copy()
+    port[:, [1, 4]] = np.nan
+    assert reasons(R, port) == [
+        "All numbers of the port in the channels 1, 4 are NaN or infinite, as with a negative variance of a "
+        "normalization."
+    ]
+    port[0, 0, 0, 0] = np.inf
+    assert reasons(R, port) == ["NaN or infinite numbers are at other positions."]
+
+
 def test_other_shapes_are_named():
     assert reasons(R, R[:, :, :-1], ())[0] == "The shape is 2 x 8 x 6 x 5 in the source, 2 x 8 x 5 x 5 in the port."
 
