@@ -136,6 +136,7 @@ from conformance.adapters.api.models import (
     inferred_kind,
     layer_steps,
     reordered_features,
+    setting_text,
 )
 from conformance.adapters.api.source_text import (
     INDENT,
@@ -213,8 +214,8 @@ __all__ = [
     "optional_array_argument", "output_crops", "output_slice", "padded_indices_text", "padding_argument",
     "padding_by_name", "padding_from_crop", "padding_word", "pairs_for_all_axes", "pairs_of", "parse_layer_call",
     "per_axis", "pooling_stride_argument", "quoted", "read_pairs", "rejected_by_extent", "reordered_features",
-    "rounding_argument", "single_group", "sizes_argument", "slices", "spatial_axes", "spatial_entries",
-    "split_surplus", "stride_argument", "surplus_over_size", "text_unless_default", "too_many_axes", "tuple_of",
+    "rounding_argument", "setting_text", "single_group", "sizes_argument", "slices", "spatial_axes",
+    "spatial_entries", "split_surplus", "stride_argument", "surplus_over_size", "text_unless_default", "too_many_axes", "tuple_of",
     "uncropped_group", "unpooled_size", "unsupported_lowering", "unsupported_operators", "used_features",
     "uses_framework_defaults", "with_dilated_kernel", "without_label",
 ]  # fmt: skip
