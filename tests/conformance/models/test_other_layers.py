@@ -38,7 +38,12 @@ def test_a_number_of_a_file_is_not_longer_than_what_it_means():
 @pytest.mark.parametrize(
     ("kind", "settings", "target", "expected"),
     [
-        ("GELU", {"approximate": "none"}, "flax.linen", "approximation (torch approximate='none'; flax approximate=True)"),
+        (
+            "GELU",
+            {"approximate": "none"},
+            "flax.linen",
+            "approximation (torch approximate='none'; flax approximate=True)",
+        ),
         ("GELU", {"approximate": "tanh"}, "flax.linen", ""),
         ("gelu", {"approximate": "tanh"}, "keras-jax.layers", "keras activations.gelu approximate=False)"),
         ("GELU", {"approximate": "none"}, "keras-jax.layers", "keras ops.gelu approximate=True)"),

@@ -8,7 +8,6 @@ from typing import Any
 
 from conformance.adapters.api.layers import RANK_PLACEHOLDER, SPATIAL_RANKS
 
-
 SIGNIFICANT_DIGITS = 6
 """Digits to which numbers are compared and written. Files have them in float32, such as 9.999999747378752e-06."""
 
@@ -31,8 +30,8 @@ class LayerDefault:
     def text(self, framework: str, value: Any) -> str:
         """Return the framework with the argument and a value of it."""
         name = f"{framework} {self.call}".rstrip()
-        setting = f"{self.argument}={setting_text(value)}" if self.argument else f"has none, and computes with {setting_text(value)}"
-        return f"{name} {setting}{f', {self.meaning}' if self.meaning else ''}"
+        setting = f"{self.argument}=" if self.argument else "has none, and computes with "
+        return f"{name} {setting}{setting_text(value)}{f', {self.meaning}' if self.meaning else ''}"
 
     def shared(self, value: Any) -> Any:
         """Return a value in the words that frameworks share."""

@@ -94,9 +94,7 @@ def read_graph(graph, model, weights, types, constants):
                 model.add_problem(name, node.op_type, problem)
         elif node.op_type != "Constant":
             settings = SETTINGS.get(node.op_type, {})
-            model.add_other(
-                node.op_type, **{key: setting(attributes.get(key), one) for key, one in settings.items()}
-            )
+            model.add_other(node.op_type, **{key: setting(attributes.get(key), one) for key, one in settings.items()})
         for attribute in node.attribute:
             for inner in (attribute.g, *attribute.graphs) if attribute.type in (5, 10) else ():
                 read_graph(inner, model, weights, types, constants)
