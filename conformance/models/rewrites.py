@@ -39,6 +39,10 @@ from reports.results.vocabulary import How
 
 NO_CHANGE_KNOWN = "no change of the model is known with which its layers compute this; --full-programs prints a graph"
 MANUAL_BINS = "reduce each of these slices to one number for each channel, and join the numbers; not run in this audit"
+SLICED_BINS = (
+    "before the conversion, write the layer as the averages of these slices, one axis after the other, and join them; "
+    "this audit has run it with these operators of the target, and --full-programs prints the graph"
+)
 PAD = "pad"
 Programs = Mapping[tuple[int, str], str]
 """What to write, by the number of the distinct layer and the name of the target."""
@@ -86,13 +90,11 @@ def rewrite_programs(
             if verdict is None or one.checked is None:
                 continue
             case, is_converted = _case_to_write(one, surface), surface.is_converted and not with_graphs
-            lines = [
-                *_bin_lines(one, surface, width),
-                *(special_lines(verdict, surface, width) if is_converted else ()),
-            ]
+            bins = list(_bin_lines(one, surface, width, is_converted))
+            lines = [*bins, *(special_lines(verdict, surface, width) if is_converted else ())]
             lines += source_lines(verdict, source, surface, width) if case is not None else ()
             if case is not None and is_converted:
-                lines += change_lines(case, surface, source, width)
+                lines += [] if bins else change_lines(case, surface, source, width)
             elif case is not None:
                 lines += _program_lines(case, backend, surface, verdict, width)
             if lines:
@@ -125,16 +127,28 @@ def source_lines(verdict: TargetVerdict, source: Surface | None, surface: Surfac
         yield from _comment(f"for {numbers}, {answers} (convention {one.convention})", width)
 
 
-def _bin_lines(one: AuditedLayer, surface: Surface, width: int) -> Iterator[str]:
-    """Yield the slices that adaptive pooling on a surface without it consists of."""
-    layer = one.layer
-    is_unsupported = one.verdicts[surface.name].verdict is LayerVerdict.UNSUPPORTED
-    if not is_unsupported or OPERATORS[layer.operator].geometry is not Geometry.BINS:
+def _bin_lines(one: AuditedLayer, surface: Surface, width: int, is_converted: bool) -> Iterator[str]:
+    """Yield the slices that adaptive pooling on a surface without it consists of.
+
+    is_converted: whether the program is not printed, because a converter writes the model.
+    """
+    layer, verdict = one.layer, one.verdicts[surface.name]
+    if OPERATORS[layer.operator].geometry is not Geometry.BINS:
         return
-    yield from _comment(f"the suite has no program for {layer.operator} on {surface.name}: {MANUAL_BINS}", width)
+    if verdict.verdict is LayerVerdict.UNSUPPORTED:
+        yield from _comment(f"the suite has no program for {layer.operator} on {surface.name}: {MANUAL_BINS}", width)
+    elif is_converted and verdict.how == How.COMPOSED and not _has_equal_bins(layer):
+        yield from _comment(SLICED_BINS, width)
+    else:
+        return
     for axis, (extent, count) in enumerate(zip(layer.shape[2:], layer.parameters["output_size"], strict=True)):
         bins = (f"{index * extent // count}:{-(-(index + 1) * extent // count)}" for index in range(count))
         yield from _comment(f"spatial axis {axis}: {', '.join(bins)}", width)
+
+
+def _has_equal_bins(layer: ModelLayer) -> bool:
+    sizes = zip(layer.shape[2:], layer.parameters["output_size"], strict=True)
+    return all(bins and extent % bins == 0 for extent, bins in sizes)
 
 
 def _case_to_write(one: AuditedLayer, surface: Surface) -> Case | None:
@@ -155,6 +169,11 @@ def _program_lines(case: Case, backend: Backend, surface: Surface, verdict: Targ
     """Yield the program, with what was verified in this audit."""
     single = single_call_case(case, surface)
     notes = [verdict.reason] if verdict.how == How.NATIVE and verdict.reason else []
+    weights = [
+        f"{name} {size_text(spec.shape)}" for one in case.then for name, spec in one.inputs.items() if name != "x"
+    ]
+    if weights:
+        notes.append(f"put the weights of the model, as in torch, in place of the zeros: {', '.join(weights)}")
     background = TranslationBackground((), load_ledger(), verified.shipped_summary())
     found = [
         replace(one, verified_text=verified_text(verdict))

@@ -18,6 +18,8 @@ from reports.results.audits import (
 from reports.results.json_structs import measure
 from reports.results.vocabulary import How
 
+PROGRAM_WORDS = {How.PADDED: "a padding and a call", How.COMPOSED: "several calls"}
+"""The words for a program that is not one call."""
 MAX_NAMES = 4
 """Number of names of layers that a remark lists."""
 MAX_TEXT = 600
@@ -124,7 +126,7 @@ def _statements(verdict: TargetVerdictRecord) -> Iterator[tuple[LayerVerdict, st
     is_known_rewrite = verdict.verdict is LayerVerdict.EXPLAINED and verdict.how != How.NATIVE and verdict.reason
     if verdict.verdict is LayerVerdict.REWRITE or is_known_rewrite:
         reason = shortened(verdict.reason) or "one call does not do it"
-        yield LayerVerdict.REWRITE, f"written {verdict.how}: {reason}", None
+        yield LayerVerdict.REWRITE, f"written as {PROGRAM_WORDS.get(verdict.how, verdict.how)}: {reason}", None
     elif verdict.reason:
         # How the one call is written is no difference, also where the target has another answer for some numbers.
         is_call = verdict.how == How.NATIVE or not verdict.differences

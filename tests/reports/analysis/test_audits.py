@@ -75,7 +75,7 @@ def test_numbers_that_are_not_compared_have_the_names_of_their_layers():
 
 def test_how_one_call_is_written_is_no_difference():
     known = example.difference(verdict=LayerVerdict.EXPLAINED)
-    texts = ("written as one call", "written padded: written as one call")
+    texts = ("written as one call", "written as a padding and a call: written as one call")
     for how, verdict, text in zip(("native", "padded"), (LayerVerdict.SAME, LayerVerdict.REWRITE), texts, strict=True):
         record = example.TargetVerdictRecord(
             verdict=LayerVerdict.EXPLAINED, how=how, reason="written as one call", differences=(known,)

@@ -23,6 +23,7 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.model, self.stack = model, [""]
         self.described = set()  # paths of layers with settings, whose calls of functions have the same
+        self.classes = {path: type(one).__name__ for path, one in module.named_modules()}
         for path, one in module.named_modules():
             one.register_forward_pre_hook(lambda _module, _inputs, path=path: self.stack.append(path))
             one.register_forward_hook(lambda _module, _inputs, _output: self.stack.pop() and None, always_call=True)
@@ -37,7 +38,8 @@ class Recorder(TorchFunctionMode):
         """Record a call and make it."""
         name = getattr(function, "__name__", "")
         if operator_of(name) in SIGNATURES or operator_of(name) in UNREAD or operator_of(name) in ALIASES:
-            record(self.model, self.stack[-1] or name, name, args, kwargs or {}, lambda value: value)
+            path = self.stack[-1]
+            record(self.model, path or name, name, args, kwargs or {}, lambda value: value, self.classes.get(path, ""))
         elif name in FUNCTIONS and self.stack[-1] not in self.described:
             self.model.add_other(name, **function_settings(name, args, kwargs or {}))
         return function(*args, **(kwargs or {}))

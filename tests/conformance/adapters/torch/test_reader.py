@@ -51,6 +51,9 @@ class Functions(nn.Module):
         x = F.batch_norm(x, torch.zeros(3), torch.ones(3), eps=1e-4)
         return F.interpolate(F.gelu(x, approximate="tanh"), scale_factor=2, mode="bilinear")
 def functions(): return Functions()
+class Conv1dSame(nn.Conv1d):
+    def forward(self, x): return super().forward(F.pad(x, (0, 1)))
+def same(): return Conv1dSame(3, 3, 3, stride=2)
 def circular(): return nn.Conv1d(3, 3, 3, padding=1, padding_mode="circular")
 """
 
@@ -191,3 +194,7 @@ def test_words_of_layers_and_calls_of_functions_are_read(folder):
 
 def test_an_exported_program_has_the_settings_of_its_functions(folder):
     assert read(folder, str(export(folder))).settings["batch_norm"] == [{"eps": 1e-5, "momentum": 0.1}]
+
+
+def test_a_padding_of_a_class_that_computes_it_is_known_to_depend_on_the_size(folder):
+    assert [one.padding_word for one in read(folder, "net:same", **{"": (1, 3, 8)}).layers] == ["same", ""]
