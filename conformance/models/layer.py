@@ -12,6 +12,8 @@ from conformance.cases.operators import OPERATORS, PARAMETERS, Operator, Padding
 from conformance.translation.call_text import call_text
 from conformance.translation.option_text import size_text
 
+Setting = float | str | bool | None
+"""A number, a word or a truth value of a layer without a window."""
 MAX_AXES = 6
 """Maximum number of spatial axes of a layer."""
 MAX_NUMBER = 1_000_000
@@ -187,7 +189,7 @@ class Model:
     """A model: its layers with windows, and the number of its other layers by their kind.
 
     source: the file or the reference. surface: the surface whose answers to conventions hold for the model.
-    nodes: all nodes in the order of the graph, if the reader lists them. settings: numbers of other layers on whose
+    nodes: all nodes in the order of the graph, if the reader lists them. settings: values of other layers on whose
     default frameworks differ, by the kind of the layer: the different ones, each by the names of the framework.
     versions: of the packages with which it was read. is_run: whether users run it on the surface.
     """
@@ -197,7 +199,7 @@ class Model:
     layers: tuple[ModelLayer, ...]
     others: Mapping[str, int] = field(default_factory=dict)
     nodes: tuple[ModelNode, ...] = ()
-    settings: Mapping[str, Sequence[Mapping[str, float | None]]] = field(default_factory=dict)
+    settings: Mapping[str, Sequence[Mapping[str, Setting]]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     is_run: bool = True
 

@@ -18,7 +18,7 @@ import msgspec
 from conformance import ConformanceError, IncompleteRun
 from conformance.adapters import registry
 from conformance.adapters.api import EXTRACTION_FILE, ModelReader
-from conformance.models.layer import Model, ModelLayer, ModelNode, validated
+from conformance.models.layer import Model, ModelLayer, ModelNode, Setting, validated
 from conformance.models.padded_layers import with_followers
 from conformance.system import processes
 from conformance.system.suggestions import suggestion
@@ -56,7 +56,7 @@ class _NodeRecord(msgspec.Struct):
 class _ResultRecord(msgspec.Struct):
     layers: list[_LayerRecord] = []
     others: dict[str, int] = {}
-    settings: dict[str, list[dict[str, float | None]]] = {}
+    settings: dict[str, list[dict[str, Setting]]] = {}
     nodes: list[_NodeRecord] = []
     surface: str = ""
     versions: dict[str, str] = {}

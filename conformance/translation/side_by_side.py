@@ -263,13 +263,20 @@ def source_deviations(case: Case, surfaces: Iterable[Surface], background: Trans
             if RESULT_KINDS.intersection(entry.kinds) and _applies_to_cpu(entry):
                 reason = f"known deviation {entry.id}: {' '.join(entry.reason.split())}"
                 found.setdefault(reason, []).append(surface.name)
-        # A norm of signed powers is written with absolute values. The layer itself has none.
-        if OPERATORS[case.operator].arithmetic is Arithmetic.POWERS and (
-            limitation := native_limitation(case, surface)
-        ):
-            found.setdefault(limitation.reason, []).append(surface.name)
+        if reason := signed_power_reason(case, surface):
+            found.setdefault(reason, []).append(surface.name)
     for reason, names in found.items():
         yield f"not the result of {', '.join(names)}: {reason}"
+
+
+def signed_power_reason(case: Case, surface: Surface) -> str:
+    """Return why the norm of a surface is not that of a case, "" if it is.
+
+    The programs of the suite take absolute values first. A layer of the surface does not.
+    """
+    is_norm = OPERATORS[case.operator].arithmetic is Arithmetic.POWERS
+    limitation = native_limitation(case, surface) if is_norm else None
+    return limitation.reason if limitation else ""
 
 
 def _applies_to_cpu(entry: LedgerEntry) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from conformance import ConformanceError
 from conformance.adapters.api import LayerStep, ModuleStyle, Program, Surface, Unsupported, layer_steps
 from conformance.cases.case import Case
+from conformance.cases.operators import OPERATORS, WEIGHT_INPUTS
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
 from conformance.translation.side_by_side import TranslationBackground, case_in_one_call, entries_for_case
@@ -17,7 +18,8 @@ from conformance.translation.step_lowering import native_limitation
 PLACEHOLDERS = frozenset({"kernel", "bias"})
 """Variables of a program that pads first, with zeros in place of the weights of the layer."""
 PLAIN_STYLE = ModuleStyle((), "", "", "")
-HOW_TO_SEE = "`conformance translate` with the text of this layer alone and the --shape of its input"
+COMMAND, COMMAND_OF_SECOND = "{command}", "{command of the second result}"
+"""In reasons and caveats: the command that prints the program of a layer, or of its second result."""
 
 
 def _program_of(request: CaseRequest, case: Case, surface: Surface) -> Program | Unsupported:
@@ -28,7 +30,8 @@ def _program_of(request: CaseRequest, case: Case, surface: Surface) -> Program |
 
 def _steps_of(request: CaseRequest, case: Case, program: Program, style: ModuleStyle) -> tuple[LayerStep, ...] | None:
     placeholders = PLACEHOLDERS if request.padding_mode else frozenset[str]()
-    return layer_steps(program.text, len(case.inputs), style, placeholders)
+    data = frozenset(case.inputs).difference(WEIGHT_INPUTS)
+    return layer_steps(program.text, len(case.inputs), style, placeholders, data)
 
 
 def _caveats(case: Case, surface: Surface, program: Program) -> Iterator[str]:
@@ -36,6 +39,14 @@ def _caveats(case: Case, surface: Surface, program: Program) -> Iterator[str]:
     limitation = native_limitation(case, surface) if program.how != "native" else None
     if limitation:
         yield f"{program.how}: {limitation.reason}"
+
+
+def _missing_result(request: CaseRequest) -> Iterator[str]:
+    """Yield that a layer has several results if the request selects none of them."""
+    outputs = OPERATORS[request.operator].outputs
+    if outputs and "output" not in request.parameters:
+        others = ", ".join(outputs[1:])
+        yield f"the layer also returns the {others}, which this does not: see {COMMAND_OF_SECOND}"
 
 
 def _depends_on_size(request: CaseRequest, surface: Surface, steps: tuple[LayerStep, ...], style: ModuleStyle) -> bool:
@@ -67,12 +78,13 @@ def target_layer(
         return TargetLayer(surface.name, None, program.reason)
     steps = _steps_of(request, case, program, style)
     if steps is None:
-        return TargetLayer(surface.name, None, f"{program.how}: several calls share the weights, see {HOW_TO_SEE}")
+        return TargetLayer(surface.name, None, f"{program.how}: several lines read the weights, see {COMMAND}")
     return TargetLayer(
         surface.name,
         steps,
         caveats=(
             *([single.note] if single else []),
+            *_missing_result(request),
             *_caveats(case, surface, program),
             *_deviations(case, surface, background),
         ),

@@ -226,3 +226,12 @@ def test_a_normalization_has_its_attributes_or_the_defaults_of_the_specification
     body += "node('BatchNormalization', ['z', *'smbv'], ['y'])], [1, 4, 9, 9], four)"
     settings = read(build(tmp_path, body)).settings
     assert settings == {"BatchNormalization": [{"epsilon": 0.5, "momentum": 0.9}, {"epsilon": 1e-5, "momentum": 0.9}]}
+
+
+@needs_onnx
+def test_an_activation_has_its_words_and_numbers(tmp_path):
+    nodes = (
+        "node('Gelu', ['x'], ['a'], approximate='tanh'), node('Gelu', ['a'], ['b']), node('HardSigmoid', ['b'], ['y'])"
+    )
+    settings = read(build(tmp_path, f"save([{nodes}], [1, 4, 9, 9])")).settings
+    assert settings == {"Gelu": [{"approximate": "tanh"}, {"approximate": "none"}], "HardSigmoid": [{"alpha": 0.2}]}
