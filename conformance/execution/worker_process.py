@@ -261,7 +261,9 @@ class Worker:
         """Return the outcome of a job that ended its process, after further runs in new processes."""
         first, again = lost.outcome, self._run_in_new_process(job)
         if self.backend.trusted:
-            if (again.kind == first.kind and _cause(again) == _cause(first)) or not lost.may_have_earlier_cause:
+            if again.kind == first.kind and (_cause(again) == _cause(first) or not lost.may_have_earlier_cause):
+                return combine_retry(again, first)  # the last output of the first run may be that of another program
+            if not lost.may_have_earlier_cause:
                 return combine_retry(first, again)
             # An earlier job may have been the cause. The next run then counts as the first one of this job.
             return again if again.kind in JUDGED_OUTCOMES else combine_retry(again, self._run_in_new_process(job))
@@ -272,7 +274,8 @@ class Worker:
         third = self._run_in_new_process(job)
         if not is_same_outcome(again, third):
             return combine_retry(first if again.kind in JUDGED_OUTCOMES else again, third)
-        return replace(again, after_others=outcome_text(first))
+        confirmed = again if again.kind in JUDGED_OUTCOMES else combine_retry(again, third)
+        return replace(confirmed, after_others=outcome_text(first))
 
     def _run_in_new_process(self, job: Job) -> ProgramOutcome:
         """Run a job alone in a new process."""
