@@ -26,7 +26,6 @@ from conformance.models.comparison.input_reasons import (
     InputPair,
     input_reasons,
     is_known,
-    result_reasons,
     with_missing_layers,
 )
 from conformance.models.comparison.judgement import (
@@ -41,6 +40,7 @@ from conformance.models.comparison.layers import ModelLayer, find_layers, find_r
 from conformance.models.comparison.merging import merge_parts
 from conformance.models.comparison.reasons import layer_reasons
 from conformance.models.comparison.recording import RecordedModel, RecordedRun
+from conformance.models.comparison.result_reasons import result_reasons
 from reports.results.vocabulary import DifferenceKind, Verdict
 
 MAX_PROVED_TERMS = 50_000_000

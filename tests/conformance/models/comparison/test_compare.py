@@ -7,8 +7,8 @@ from conformance.models.comparison import compare as comparing
 from conformance.models.comparison.compare import Place, compare_models
 from conformance.models.comparison.judgement import array_difference, noise_limit
 from conformance.models.comparison.layers import find_layers
-from conformance.models.comparison.reasons import smallest_difference
 from conformance.models.comparison.recording import RecordedModel, RecordedRun, nudged
+from conformance.models.comparison.smallest_difference import smallest_difference
 from conformance.models.comparison.source import ModelSource
 from reference import Windows
 from tests.support.recorded_models import MISTAKES, Recording, record_network
