@@ -60,12 +60,10 @@ def cropped_layer(source: ModelLayer, port: ModelLayer) -> ModelLayer | None:
     if min(*before, *after) < 0 or not any((*before, *after)):
         return None
     padding = tuple((own + start, other + end) for (own, other), start, end in zip(two, before, after, strict=True))
-    inner = (slice(start, start + extent) for start, extent in zip(before, extents, strict=True))
+    inner = [slice(start, start + extent) for start, extent in zip(before, extents, strict=True)]
+    cells = (slice(None), slice(None), *inner)
     parameters = {**port.call.parameters, "padding": padding}
-    return replace(
-        port,
-        call=replace(port.call, parameters=parameters, result=port.call.result[(slice(None), slice(None), *inner)]),
-    )
+    return replace(port, call=replace(port.call, parameters=parameters, result=port.call.result[cells]))
 
 
 def judge_channels(source: ModelLayer, x: Array, found: Array, channels: Sequence[int] | None) -> OutcomeVerdict:
