@@ -18,6 +18,8 @@ MAX_AXES = 6
 """Maximum number of spatial axes of a layer."""
 MAX_NUMBER = 1_000_000
 """Maximum extent, and maximum of every other number, of a layer. Larger ones are refused."""
+DIVISORS = frozenset({"window", "stride", "output_size"})
+"""Parameters that divide an extent where a layer is shortened."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,8 @@ def _problem_of_numbers(layer: ModelLayer) -> str:
             return f"{layer.operator} has no parameter {name!r}"
         if PARAMETERS[name].is_per_axis and not isinstance(value, str) and len(value) != layer.rank:
             return f"{name} {value!r} does not have a value for each of the {layer.rank} axes"
+        if name in DIVISORS and 0 in value:
+            return f"{name} {value!r} contains 0"
     if min((*layer.shape[1:], *layer.kernel)) < 1:
         return f"an extent of its shapes {list(layer.shape)} {list(layer.kernel)} is not positive"
     numbers = _numbers([layer.shape[1:], layer.kernel, *layer.parameters.values()])

@@ -64,6 +64,23 @@ def run_keras(constructor, weights, x):
 RUNNERS = {"torch": run_torch, "flax.linen": run_linen, "flax.nnx": run_nnx, "keras": run_keras}
 
 
+def mapped(function, *trees):
+    """Return nested dictionaries and lists with a function applied to the arrays at the same place of each."""
+    if isinstance(trees[0], dict):
+        return {key: mapped(function, *(tree[key] for tree in trees)) for key in trees[0]}
+    if isinstance(trees[0], list):
+        return [mapped(function, *parts) for parts in zip(*trees, strict=True)]
+    return function(*trees)
+
+
+def run_groups(run, constructor, weights, x, groups):
+    """Return the result and the weights of a layer in groups, which the framework computes one after another."""
+    split = [mapped(lambda array, at=number: np.split(array, groups, -1)[at], weights) for number in range(groups)]
+    found = [run(constructor, own, part) for own, part in zip(split, np.split(x, groups, -1), strict=True)]
+    joined = mapped(lambda *arrays: np.concatenate(arrays, -1), *(own for _, own in found))
+    return np.concatenate([y for y, _ in found], -1), joined
+
+
 def problem(name, example, target):
     """Return why a layer differs from the reference, or None."""
     state, x = example.state(), example.x()
@@ -71,7 +88,9 @@ def problem(name, example, target):
     if target != "torch":
         x = np.moveaxis(x, 1, -1)
         x = x.reshape(len(x), -1) if example.layer.flattened else x
-    y, own = RUNNERS[target](example.constructors[target], weights, x)
+    run, groups = RUNNERS[target], 1 if target == "torch" else example.layer.groups
+    constructor = example.constructors[target]
+    y, own = run(constructor, weights, x) if groups == 1 else run_groups(run, constructor, weights, x, groups)
     y = np.moveaxis(y, -1, 1) if target != "torch" else y
     if not np.allclose(y, example.expected(), rtol=TOLERANCE if name == "batch-norm" else 0, atol=TOLERANCE * 10):
         return f"{name} on {target}: differs by {np.abs(y - example.expected()).max()}"

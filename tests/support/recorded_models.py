@@ -17,7 +17,7 @@ MISTAKES = {
     "ceil mode dropped": ("pool", "rounding: ceil in the source, floor in the port"),
     "dilation on one axis": ("conv2", "dilation: 2 x 2 in the source, 2 x 1 in the port"),
     "flipped kernel": ("up", "flipped on all spatial axes"),
-    "groups order": ("grouped", "output channels in another order"),
+    "groups order": ("grouped", "that of the source with its groups in the order 3, 0, 1, 2"),
     "epsilon": ("pool", ""),
 }
 

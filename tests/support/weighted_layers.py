@@ -127,6 +127,20 @@ EXAMPLES = {
         WeightedLayer(TRANSPOSED, flipped=True),
         {"stride": 2},
     ),
+    "transposed-groups": Example(
+        {"weight": (4, 3, 3, 2), "bias": (6,)},
+        (2, 4, 4, 5),
+        {
+            "torch": "nn.ConvTranspose2d(4, 6, (3, 2), stride=2, groups=2)",
+            # The layer of one group, see converted_weights.run_groups.
+            "flax.linen": "linen.ConvTranspose(3, (3, 2), (2, 2), 'VALID', transpose_kernel=True)",
+            "flax.nnx": "nnx.ConvTranspose(2, 3, (3, 2), (2, 2), padding='VALID', transpose_kernel=True, "
+            "rngs=nnx.Rngs(0))",
+            "keras": "keras.layers.Conv2DTranspose(3, (3, 2), strides=2)",
+        },
+        WeightedLayer(TRANSPOSED, groups=2),
+        {"stride": 2, "groups": 2},
+    ),
     "transposed-1d": Example(
         {"weight": (4, 3, 3)},
         (2, 4, 4),

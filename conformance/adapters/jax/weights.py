@@ -6,6 +6,8 @@ have integers as keys.
 
 Kernels have the layout (*window, in/groups, out). A transposed convolution with `transpose_kernel=True` has the layout
 (*window, out, in) and flips its kernel; without it, the layout is (*window, in, out) and the kernel is not flipped.
+Flax has no groups in a transposed convolution: their kernels, (*window, out/groups, in/groups) each, follow one another
+on the last axis.
 Sources: https://flax-linen.readthedocs.io/en/latest/api_reference/flax.linen/layers.html,
 https://flax.readthedocs.io/en/latest/api_reference/flax.nnx/nn/linear.html
 """
@@ -113,9 +115,9 @@ def _to_catalogue(layer: WeightedLayer, kernel: Array) -> Array:
 def _from_catalogue(name: str, layer: WeightedLayer, kernel: Array) -> Array:
     if layer.kind is LayerKind.EMBEDDING:
         return kernel
-    if layer.kind is LayerKind.CONV_TRANSPOSE and layer.groups != 1:
-        raise WeightError(f"{name}: ConvTranspose has no groups; convert the kernel of each group")
     if layer.kind is LayerKind.CONV_TRANSPOSE and layer.flipped:
+        if layer.groups != 1:
+            raise WeightError(f"{name}: several groups need a kernel of transpose_kernel=True, without flipped")
         return np.ascontiguousarray(np.moveaxis(_flip(kernel), (0, 1), (-2, -1)))
     return channels_last_kernel(kernel)
 

@@ -3,7 +3,8 @@
 A name in Keras has underscores in place of dots: on the engine PyTorch, a dot is an error.
 
 Kernels have the layout (*window, in/groups, out); those of transposed convolutions (*window, out, in); those of
-depthwise layers (*window, in, multiplier). A normalization has gamma, beta, moving_mean and moving_variance, in this
+depthwise layers (*window, in, multiplier). The kernels of the groups of a transposed convolution, which Keras has not,
+follow one another on the last axis. A normalization has gamma, beta, moving_mean and moving_variance, in this
 order.
 Sources: https://keras.io/api/layers/convolution_layers/, https://keras.io/api/layers/normalization_layers/
 """
@@ -89,8 +90,6 @@ def _written_arrays(name: str, weights: LayerWeights) -> list[Array]:
     if layer.kind is LayerKind.NORM:
         return [np.ascontiguousarray(arrays[one]) for one in NORM_ORDER if one in arrays]
     kernel = arrays[WeightName.KERNEL]
-    if layer.kind is LayerKind.CONV_TRANSPOSE and layer.groups != 1:
-        raise WeightError(f"{name}: transposed convolutions have no groups in Keras; convert the kernel of each group")
     if layer.depthwise:
         written = _depthwise_kernel(name, layer, kernel)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 import zipfile
@@ -177,6 +176,7 @@ def comparison_lines(comparisons: Sequence[RunComparison]) -> Iterator[str]:
     """Yield the lines of the report: one for each layer, then the first difference of each input."""
     first = next((one for one in comparisons if one.first), comparisons[0])
     yield from _layer_table(first)
+    yield from _parts_lines(first)
     yield ""
     for one in comparisons:
         if one.first is None:
@@ -227,6 +227,20 @@ def _layer_table(run: RunComparison) -> Iterator[str]:
         yield "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
 
 
+def _parts_lines(run: RunComparison) -> Iterator[str]:
+    """Yield a line for each layer that one model writes as several calls."""
+    lines = []
+    for layer in run.layers:
+        sides = ("source", layer.source), ("port", layer.port)
+        for (own, side), (other_name, other) in (sides, sides[::-1]):
+            if side.call.parts:
+                groups = other.call.parameters.get("groups", 1)
+                text = f"{groups} groups in one call of the {other_name}, " if groups > 1 else ""
+                count, joining = side.call.parts.count, side.call.parts.joining.value
+                lines.append(f"{layer.source.name}: {text}{count} calls in the {own}, {joining}")
+    yield from ("", *lines) if lines else ()
+
+
 def _rows_without_partner(run: RunComparison, position: int) -> Iterator[tuple[str, ...]]:
     """Yield the rows of the layers that have no partner and are before a pair."""
     for is_port, layers in enumerate((run.aligned.only_in_source, run.aligned.only_in_port)):
@@ -242,9 +256,10 @@ def _layer_verdict(layer: LayerComparison) -> str:
         return "differs"
     if layer.is_rewritten:
         return "written differently"
-    if layer.agrees_later:
+    if layer.agrees_later or (layer.input_agrees_later and not layer.is_cropped):
         return "same with what follows"
-    return "same" if layer.input_agrees else "same, other input"
+    crop = " but for a crop" if layer.is_cropped else ""
+    return f"same{crop}" if layer.input_agrees else f"same{crop}, other input"
 
 
 def _difference_line(found: FirstDifference) -> str:
@@ -252,16 +267,13 @@ def _difference_line(found: FirstDifference) -> str:
         return f"layer {found.layer.source.name} differs (port: {found.layer.port.name})"
     place = f"before layer {found.layer.source.name}" if found.layer else "in the results"
     size = f"difference {found.difference:.3g}, limit {found.limit:.3g}"
-    return f"the models differ {place}, after {found.after} ({size})"
+    missing = f": {found.missing}" if found.missing else ""
+    return f"the models differ {place}, after {found.after} ({size}){missing}"
 
 
 def _details(found: FirstDifference) -> Iterator[str]:
     if found.layer is None or found.place is Place.BETWEEN:
         yield from found.reasons
-        if math.isinf(found.difference):
-            yield "The shapes or the positions of NaN differ. Compare the strides and sizes before this place."
-        else:
-            yield "The operators between these layers differ. Compare their parameters and weights, such as epsilon."
         return
     layer = found.layer
     yield f"Layer {layer.source.name}: {layer.verdict.message or _worst_text(layer)}"
@@ -282,7 +294,8 @@ def _other_differences(run: RunComparison) -> Iterator[str]:
         yield ""
         yield "Other layers that differ, judged on their own inputs:"
     for layer in others[:MAX_OTHER_DIFFERENCES]:
-        reasons = layer_reasons(layer.source, layer.port) or [layer.verdict.message or _worst_text(layer)]
+        known = [one.source for one in run.layers if one is not layer]
+        reasons = layer_reasons(layer.source, layer.port, known) or [layer.verdict.message or _worst_text(layer)]
         yield f"  {layer.source.name} (port: {layer.port.name}): {'; '.join(reasons)}"
     if len(others) > MAX_OTHER_DIFFERENCES:
         yield f"  and {len(others) - MAX_OTHER_DIFFERENCES} more"

@@ -4,11 +4,13 @@ Two layers can only belong together if they compute the same kind of result. Eac
 to the score of the pair: equal weights most, then the words of their names, the shape of the window, the parameters and
 the shape of the result. The alignment is the order-preserving set of pairs with the largest sum of scores. A layer that
 is missing in one model therefore has no partner, and does not shift the pairs after it. Layers that run in another
-order, such as the branches of a block, are paired afterwards if their weights or their names are equal.
+order, such as the branches of a block, are paired afterwards if their weights or their names are equal, and poolings if
+their windows and shapes are.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +46,7 @@ def align_layers(source: Sequence[ModelLayer], port: Sequence[ModelLayer]) -> Al
     """Return the alignment of the layers of two models."""
     ordered = list(_best_pairs(pair_scores(source, port)))
     pairs = sorted([*ordered, *_reordered_pairs(source, port, ordered)])
+    pairs = sorted([*pairs, *_pairs_of_poolings(source, port, pairs)])
     return AlignedLayers(
         [(source[first], port[second]) for first, second in pairs],
         list(_without_partner(source, [first for first, _ in pairs])),
@@ -135,19 +138,49 @@ def _best_pairs(scores: Array) -> Iterator[tuple[int, int]]:
             yield row, column
 
 
+def _named(layer: ModelLayer) -> Hashable:
+    return (layer.family, name_words(layer.call.name)) if layer.call.name else None
+
+
+def _pooling(layer: ModelLayer) -> Hashable:
+    if "kernel" in layer.call.inputs:
+        return None
+    return layer.family, layer.call.parameters.get("window"), layer.x.shape, layer.call.result.shape
+
+
 def _reordered_pairs(
     source: Sequence[ModelLayer], port: Sequence[ModelLayer], pairs: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield pairs of the remaining layers that have equal weights or else equal names."""
+    """Yield pairs of the remaining layers that have equal weights, equal names, or equal windows and shapes."""
     left, right = (
         [index for index in range(len(layers)) if index not in {pair[side] for pair in pairs}]
         for side, layers in enumerate((source, port))
     )
-    for same in (_weights, lambda layer: (layer.family, name_words(layer.call.name)) if layer.call.name else None):
+    for same in (_weights, _named, _pooling):
         for first in list(left):
             own = same(source[first])
             second = next((one for one in right if own is not None and same(port[one]) == own), None)
             if second is not None:
                 left.remove(first)
                 right.remove(second)
+                yield first, second
+
+
+def _pairs_of_poolings(
+    source: Sequence[ModelLayer], port: Sequence[ModelLayer], pairs: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Yield a pooling of each model that compute other functions, if they are alone between the same two pairs.
+
+    Their inputs have the same shape, so that one is in the place of the other.
+    """
+    paired = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
+    for before, after in itertools.pairwise([(-1, -1), *pairs, (len(source), len(port))]):
+        between = [
+            [index for index in range(before[side] + 1, after[side]) if index not in paired[side]] for side in (0, 1)
+        ]
+        if all(len(one) == 1 for one in between):
+            ((first,), (second,)) = between
+            layers = source[first], port[second]
+            has_kernel = any("kernel" in layer.call.inputs for layer in layers)
+            if not has_kernel and layers[0].x.shape == layers[1].x.shape:
                 yield first, second

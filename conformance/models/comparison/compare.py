@@ -13,7 +13,7 @@ the source model changes by one rounding error, plus the rounding of the largest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -22,12 +22,26 @@ import numpy as np
 from conformance.cases.arrays import Array
 from conformance.judging.verdict import OutcomeVerdict
 from conformance.models.comparison.alignment import AlignedLayers, align_layers
-from conformance.models.comparison.judgement import array_difference, judge_channels, judge_layer, noise_limit
+from conformance.models.comparison.input_reasons import (
+    InputPair,
+    input_reasons,
+    is_known,
+    result_reasons,
+    with_missing_layers,
+)
+from conformance.models.comparison.judgement import (
+    array_difference,
+    computes_itself,
+    cropped_layer,
+    judge_channels,
+    judge_layer,
+    noise_limit,
+)
 from conformance.models.comparison.layers import ModelLayer, find_layers, find_readers
 from conformance.models.comparison.merging import merge_parts
 from conformance.models.comparison.reasons import layer_reasons
 from conformance.models.comparison.recording import RecordedModel, RecordedRun
-from reports.results.vocabulary import Verdict
+from reports.results.vocabulary import DifferenceKind, Verdict
 
 MAX_PROVED_TERMS = 50_000_000
 """Number of terms up to which all elements of a layer are computed to prove that the next layer's inputs agree."""
@@ -50,8 +64,11 @@ class LayerComparison:
     agrees_later: whether the results differ, and the input of the layer that reads them agrees: a crop after the layer,
     or a layer and the operators after it as one, such as a normalization in the weights of a convolution.
     input_is_proved: whether the inputs agree by proof, so that the limit does not count.
-    is_rewritten: whether the inputs have other shapes, and the input of the layer that reads the result agrees: the
-    layer is a part of another way to compute it, and was not compared.
+    is_rewritten: whether the inputs have other shapes, and the results or the input of the layer that reads the result
+    agree: the layer is a part of another way to compute it, and was not compared.
+    input_agrees_later: whether the inputs differ, and the results or the input of the layer that reads the result
+    agree: the order of the layer and of an operator after it is another one, such as ReLU before a maximum.
+    is_cropped: whether the result of the port's layer has more cells, and without them is that of the source's layer.
     """
 
     source: ModelLayer
@@ -62,16 +79,19 @@ class LayerComparison:
     agrees_later: bool = False
     input_is_proved: bool = False
     is_rewritten: bool = False
+    input_agrees_later: bool = False
+    is_cropped: bool = False
 
     @property
     def agrees(self) -> bool:
         """Whether the port's layer computes what the source's layer computes, or it was not compared."""
-        return self.verdict.verdict == Verdict.AGREE or self.agrees_later or self.is_rewritten
+        return self.verdict.verdict == Verdict.AGREE or self.agrees_later or self.is_rewritten or self.is_cropped
 
     @property
     def input_agrees(self) -> bool:
         """Whether the inputs differ no more than rounding explains."""
-        return self.input_is_proved or self.is_rewritten or self.input_difference <= self.input_limit
+        is_equal = self.input_is_proved or self.input_difference <= self.input_limit
+        return is_equal or self.is_rewritten or self.input_agrees_later
 
 
 @dataclass(frozen=True)
@@ -79,7 +99,8 @@ class FirstDifference:
     """The first place at which two models differ.
 
     layer: the comparison of the layer that differs, or of the layer whose input differs; None for the results.
-    after: the layer before it. reasons: what differs in the parameters or weights of the layer.
+    after: the layer before it. reasons: what differs in the parameters or weights of the layer, or between two layers.
+    missing: the layer without a partner at this place, if it is the only one.
     """
 
     place: Place
@@ -88,6 +109,7 @@ class FirstDifference:
     reasons: Sequence[str] = ()
     difference: float = 0.0
     limit: float = 0.0
+    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,13 +134,13 @@ def compare_models(
 ) -> list[RunComparison]:
     """Compare the runs of two models; kinds: the name of each input."""
     found = []
-    for kind, *runs in zip(kinds, source.runs, port.runs, strict=True):
+    for kind, one, other in zip(kinds, source.runs, port.runs, strict=True):
         progress(f"comparing the layers for {kind}")
-        found.append(_compare_runs(kind, *runs))
+        found.append(_compare_runs(kind, one, other, source.weights))
     return found
 
 
-def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun) -> RunComparison:
+def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun, weights: Mapping[str, Array]) -> RunComparison:
     source, port = merge_parts(source, port), merge_parts(port, source)
     aligned = align_layers(find_layers(source.calls), find_layers(port.calls))
     layers = _with_proved_inputs([_compare_layers(one, other) for one, other in aligned.pairs], source, port)
@@ -126,17 +148,40 @@ def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun) -> RunCompa
     # The input of the layer that reads the result of each layer, or the results of the model.
     readers = find_readers([layer.source for layer in layers])
     results_agree = proved or not any(_result_differences(source, port))
-    later = [results_agree if reader is None else layers[reader].input_agrees for reader in readers]
+    readings = [None if reader is None else layers[reader] for reader in readers]
     layers = [
-        replace(
-            layer,
-            agrees_later=agrees and layer.verdict.verdict != Verdict.AGREE,
-            is_rewritten=agrees and layer.source.x.shape != layer.port.x.shape,
-        )
-        for layer, agrees in zip(layers, later, strict=False)
+        _with_later_agreement(layer, reader, results_agree if reader is None else reader.input_agrees)
+        for layer, reader in zip(layers, readings, strict=True)
     ]
-    first = next(_differences(layers, aligned, source, port, results_are_proved=proved), None)
+    first = next(_differences(layers, aligned, source, port, weights, results_are_proved=proved), None)
     return RunComparison(kind, layers, aligned, first, proved)
+
+
+def _with_later_agreement(layer: LayerComparison, reader: LayerComparison | None, later: bool) -> LayerComparison:
+    """Return a layer with whether a difference of it has no effect.
+
+    reader: the layer that reads its result, None for the results of the models. later: whether what is read agrees.
+    """
+    source, port = layer.source.call, layer.port.call
+    is_equal = array_difference(source.result, port.result) <= noise_limit(source.result, source.result_noise)
+    agrees = later or is_equal
+    return replace(
+        layer,
+        agrees_later=later and layer.verdict.verdict != Verdict.AGREE,
+        is_rewritten=agrees and layer.source.x.shape != layer.port.x.shape,
+        input_agrees_later=agrees and not layer.input_agrees and computes_itself(layer.source),
+        is_cropped=reader is not None and _is_cropped(layer, reader.port.x),
+    )
+
+
+def _is_cropped(layer: LayerComparison, x: Array) -> bool:
+    """Whether the result of a port's layer is that of the source's layer after a crop; x: what is read of it."""
+    if layer.verdict.kind is not DifferenceKind.SHAPE:
+        return False
+    cropped = cropped_layer(layer.source, layer.port)
+    if cropped is None or x.shape[2:] != cropped.call.result.shape[2:]:
+        return False
+    return judge_layer(layer.source, cropped).verdict == Verdict.AGREE
 
 
 def _with_proved_inputs(
@@ -185,8 +230,8 @@ def _terms(layer: ModelLayer) -> int:
 def _is_next(layer: ModelLayer, previous: ModelLayer, run: RecordedRun) -> bool:
     """Whether no other call is between two layers of a run, but the padding of the second one."""
     calls = [id(call) for call in run.calls]
-    first = layer.pad or layer.call
-    return calls.index(id(first)) == calls.index(id(previous.call)) + 1
+    # A pad of some channels is not a call of the run.
+    return id(previous.call) in calls and id(layer.first_call) in calls[calls.index(id(previous.call)) + 1 :][:1]
 
 
 def _results_are_proved(layers: Sequence[LayerComparison], source: RecordedRun, port: RecordedRun) -> bool:
@@ -208,6 +253,7 @@ def _differences(
     aligned: AlignedLayers,
     source: RecordedRun,
     port: RecordedRun,
+    weights: Mapping[str, Array],
     *,
     results_are_proved: bool,
 ) -> Iterator[FirstDifference]:
@@ -215,45 +261,71 @@ def _differences(
     after = "the input"
     for number, layer in enumerate(layers):
         if not layer.input_agrees:
-            without = list(_without_partner(aligned, number))
-            yield FirstDifference(
-                Place.BETWEEN, layer, after, without, difference=layer.input_difference, limit=layer.input_limit
-            )
+            pair = InputPair(layer.source.x, layer.port.x, _layers_before(layers, aligned, number), weights)
+            reasons = with_missing_layers(list(_without_partner(aligned, number)), input_reasons(pair))
+            size = layer.input_difference, layer.input_limit
+            yield FirstDifference(Place.BETWEEN, layer, after, reasons, *size, _missing(aligned, number))
         if not layer.agrees:
-            yield FirstDifference(Place.LAYER, layer, after, layer_reasons(layer.source, layer.port))
+            others = [other.source for other in layers if other is not layer]
+            yield FirstDifference(Place.LAYER, layer, after, layer_reasons(layer.source, layer.port, others))
         after = layer.source.name
     without = list(_without_partner(aligned, len(layers)))
     if len(source.results) != len(port.results):
         reason = f"{len(source.results)} and {len(port.results)} results"
         yield FirstDifference(Place.RESULT, None, after, (reason, *without))
-    for difference, limit in () if results_are_proved else _result_differences(source, port):
-        yield FirstDifference(Place.RESULT, None, after, without, difference=difference, limit=limit)
+    before = _layers_before(layers, aligned, len(layers))
+    for one, other, difference, limit in () if results_are_proved else _result_differences(source, port):
+        reasons = result_reasons(InputPair(one, other, before, weights))
+        missing = "" if is_known(reasons) else _missing(aligned, len(layers))
+        reasons = with_missing_layers(without, reasons)
+        yield FirstDifference(Place.RESULT, None, after, reasons, difference, limit, missing)
+
+
+def _layers_before(
+    layers: Sequence[LayerComparison], aligned: AlignedLayers, count: int
+) -> list[tuple[ModelLayer | None, ModelLayer | None]]:
+    """Return the layers before a pair, those without a partner among them."""
+    found: list[tuple[ModelLayer | None, ModelLayer | None]] = []
+    for number in range(count + 1):
+        found += [(layer, None) for position, layer in aligned.only_in_source if position == number]
+        found += [(None, layer) for position, layer in aligned.only_in_port if position == number]
+        found += [(layer.source, layer.port) for layer in layers[number : number + 1] if number < count]
+    return found
+
+
+def _missing(aligned: AlignedLayers, position: int) -> str:
+    """Return the layer without a partner directly before a pair, "" if there is none or there are several."""
+    found = [text for number, text in _texts_without_partner(aligned) if number == position]
+    return found[0] if len(found) == 1 else ""
 
 
 def _without_partner(aligned: AlignedLayers, position: int) -> Iterator[str]:
     """Yield the layers without a partner before a pair. Any of them may be the reason: it may be in another branch."""
+    yield from (text for number, text in _texts_without_partner(aligned) if number <= position)
+
+
+def _texts_without_partner(aligned: AlignedLayers) -> Iterator[tuple[int, str]]:
     for own, other, layers in (
         ("source", "port", aligned.only_in_source),
         ("port", "source", aligned.only_in_port),
     ):
         for number, layer in layers:
-            if number <= position:
-                yield f"layer {layer.name} of the {own} has no partner in the {other}"
+            yield number, f"layer {layer.name} of the {own} has no partner in the {other}"
 
 
-def _result_differences(source: RecordedRun, port: RecordedRun) -> Iterator[tuple[float, float]]:
-    """Yield the difference and its limit for each result of the models that differs."""
-    for one, other, noise in zip(source.results, port.results, source.noise, strict=False):
-        difference, limit = array_difference(one, _in_layout_of(one, other)), noise_limit(one, noise)
+def _result_differences(source: RecordedRun, port: RecordedRun) -> Iterator[tuple[Array, Array, float, float]]:
+    """Yield each result of the models that differs, in the layout of the source, with the difference and its limit."""
+    for one, result, noise in zip(source.results, port.results, source.noise, strict=False):
+        other = _in_layout_of(one, result)
+        difference, limit = array_difference(one, other), noise_limit(one, noise)
         if difference > limit:
-            yield difference, limit
+            yield one, other, difference, limit
 
 
 def _compare_layers(source: ModelLayer, port: ModelLayer) -> LayerComparison:
     difference = array_difference(source.x, port.x)
-    return LayerComparison(
-        source, port, judge_layer(source, port), difference, noise_limit(source.x, source.input_noise)
-    )
+    limit = noise_limit(source.x, source.input_noise)
+    return LayerComparison(source, port, judge_layer(source, port), difference, limit)
 
 
 def _in_layout_of(one: Array, other: Array) -> Array:

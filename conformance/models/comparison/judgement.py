@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from conformance.cases.arrays import Array
+from conformance.cases.operators import OPERATORS, Geometry
 from conformance.judging.expected import Target
 from conformance.judging.verdict import OutcomeVerdict, ProgramOutcome, judge_outcome
 from conformance.models.comparison.layers import ModelLayer
-from reports.results.vocabulary import Outcome, Verdict
+from reports.results.vocabulary import DifferenceKind, Outcome, Verdict
 
 NOISE_FACTOR = 64
 """Factor of the measured effect of rounding. Two frameworks add in different orders."""
@@ -35,13 +37,38 @@ def judge_layer(source: ModelLayer, port: ModelLayer) -> OutcomeVerdict:
         return OutcomeVerdict(Verdict.DIFFER, message=f"the layer of the source does not accept this input: {error}")
 
 
+def computes_itself(layer: ModelLayer) -> bool:
+    """Whether the recorded result of a layer is that of its recorded input and parameters."""
+    return judge_layer(layer, layer).verdict == Verdict.AGREE
+
+
+def cropped_layer(source: ModelLayer, port: ModelLayer) -> ModelLayer | None:
+    """Return a transposed convolution with the cells of the result that the source has, None if that has other ones."""
+    if OPERATORS[source.call.operator].geometry is not Geometry.TRANSPOSED:
+        return None
+    axes, result = source.x.ndim - 2, port.call.result
+    one, two = (layer.call.parameters.get("padding") or ((0, 0),) * axes for layer in (source, port))
+    starts = [before - other for (before, _), (other, _) in zip(one, two, strict=True)]
+    extents = source.expected(np.zeros_like(port.x[:1]), [0]).value.shape[2:]
+    ends = [start + extent for start, extent in zip(starts, extents, strict=True)]
+    if min(starts) < 0 or any(end > extent for end, extent in zip(ends, result.shape[2:], strict=True)):
+        return None
+    inner = (slice(None), slice(None), *(slice(start, end) for start, end in zip(starts, ends, strict=True)))
+    return replace(port, call=replace(port.call, result=result[inner]))
+
+
 def judge_channels(source: ModelLayer, x: Array, found: Array, channels: Sequence[int] | None) -> OutcomeVerdict:
     """Judge some output channels of a result for an input, all of them for None."""
     if channels is not None and _output_channels(source, x) != found.shape[1]:
         channels = None
     exact = source.expected(x, channels)
     result = found if channels is None else found[:, list(channels)]
-    return judge_outcome(ProgramOutcome(Outcome.RETURNED, (result,)), Target(exact, exact.bound()))
+    verdict = judge_outcome(ProgramOutcome(Outcome.RETURNED, (result,)), Target(exact, exact.bound()))
+    if channels is None or verdict.kind is not DifferenceKind.SHAPE:
+        return verdict
+    # The shapes with all channels.
+    expected = [*found.shape[:2], *exact.value.shape[2:]]
+    return replace(verdict, message=f"returned shape {list(found.shape)}, not {expected}")
 
 
 def _output_channels(source: ModelLayer, x: Array) -> int:

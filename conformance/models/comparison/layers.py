@@ -18,14 +18,21 @@ from conformance.models.comparison.recording import RecordedCall
 from reference import Exact
 
 PAD = "pad"
+MAX_DENSE_ELEMENTS = 10_000_000
+"""Largest number of elements of a kernel in one group that is made from one in several."""
 
 
 @dataclass(frozen=True)
 class ModelLayer:
-    """A call of a window operator; pad: the call of `pad` whose result it reads, or None."""
+    """A call of a window operator; pads: the calls of `pad` before it, in order, of which it reads the last result."""
 
     call: RecordedCall
-    pad: RecordedCall | None = None
+    pads: tuple[RecordedCall, ...] = ()
+
+    @property
+    def first_call(self) -> RecordedCall:
+        """The call that reads the input of the layer: the first padding, or the operator."""
+        return self.pads[0] if self.pads else self.call
 
     @property
     def name(self) -> str:
@@ -35,12 +42,12 @@ class ModelLayer:
     @property
     def x(self) -> Array:
         """The input, before its padding."""
-        return (self.pad or self.call).x
+        return self.first_call.x
 
     @property
     def input_noise(self) -> float:
         """The measured effect of rounding on the input."""
-        return (self.pad or self.call).input_noise
+        return self.first_call.input_noise
 
     @property
     def family(self) -> str:
@@ -70,13 +77,26 @@ class ModelLayer:
 
         channels: the output channels to compute, None for all. Raises ValueError if the layer rejects the input.
         """
-        if self.pad:
-            x = compute_reference(PAD, {"x": x}, self.pad.parameters).value
+        for pad in self.pads:
+            x = compute_reference(PAD, {"x": x}, pad.parameters).value
         weights = {name: value for name, value in self.call.inputs.items() if name != "x"}
         parameters = dict(self.call.parameters)
         if channels is not None:
             x, weights, parameters = select_channels(x, weights, parameters, channels, self.call.operator)
         return compute_reference(self.call.operator, {"x": x, **weights}, parameters)
+
+
+def dense_kernel(layer: ModelLayer) -> Array | None:
+    """Return the kernel of a convolution in groups as that of one in one group, with zeros; None if it is too large."""
+    kernel, groups = layer.call.inputs["kernel"], int(layer.call.parameters.get("groups", 1))
+    if groups == 1 or kernel.size * groups > MAX_DENSE_ELEMENTS or kernel.shape[0] % groups:
+        return kernel if groups == 1 else None
+    blocks = np.split(kernel, groups)
+    found = np.zeros((kernel.shape[0], kernel.shape[1] * groups, *kernel.shape[2:]), kernel.dtype)
+    for number, block in enumerate(blocks):
+        rows, columns = (slice(number * extent, (number + 1) * extent) for extent in block.shape[:2])
+        found[rows, columns] = block
+    return found
 
 
 def select_channels(
@@ -111,17 +131,45 @@ def _rows_of_group(array: Array, group: int, count: int) -> Array:
 
 
 def find_layers(calls: Sequence[RecordedCall]) -> list[ModelLayer]:
-    """Return the layers of a run. A pad whose result no window operator reads is part of no layer."""
+    """Return the layers of a run. A pad whose result no window operator reads is part of no layer.
+
+    Several layers may read the result of one pad, or channels of it, and a pad may read the result of another one.
+    """
     layers = []
-    before: RecordedCall | None = None
+    pads = list[RecordedCall]()
     for call in calls:
         if call.operator == PAD:
-            before = call
-            continue
-        reads = before is not None and before.result.shape == call.x.shape and np.array_equal(before.result, call.x)
-        layers.append(ModelLayer(call, before if reads else None))
-        before = None
+            pads.append(call)
+        else:
+            layers.append(ModelLayer(call, _pads_before(call, pads)))
     return layers
+
+
+def _pads_before(call: RecordedCall, pads: Sequence[RecordedCall]) -> tuple[RecordedCall, ...]:
+    """Return the pads that lead to the input of a call, the first one first."""
+    found: tuple[RecordedCall, ...] = ()
+    x = call.x
+    for pad in reversed(pads):
+        channels = read_channels(pad.result, x)
+        if channels is not None:
+            part = pad if channels == list(range(pad.x.shape[1])) else _channels_of(pad, channels)
+            found, x = (part, *found), part.x
+    return found
+
+
+def _channels_of(pad: RecordedCall, channels: Sequence[int]) -> RecordedCall:
+    return replace(pad, inputs={"x": pad.x[:, list(channels)]}, result=pad.result[:, list(channels)])
+
+
+def read_channels(given: Array, x: Array) -> list[int] | None:
+    """Return the channels of an array that are those of another one, in its order; None if it has other numbers."""
+    if given.ndim != x.ndim or given.shape[0] != x.shape[0] or given.shape[2:] != x.shape[2:]:
+        return None
+    if given.shape == x.shape and np.array_equal(given, x, equal_nan=x.dtype.kind == "f"):
+        return list(range(x.shape[1]))
+    numbers = {given[:, channel].tobytes(): channel for channel in range(given.shape[1])}
+    found = [numbers.get(x[:, channel].tobytes(), -1) for channel in range(x.shape[1])]
+    return None if -1 in found or not found else found
 
 
 def find_readers(layers: Sequence[ModelLayer]) -> list[int | None]:

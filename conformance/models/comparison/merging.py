@@ -1,14 +1,16 @@
-"""Layers that one model writes as several: a grouped convolution, or a pooling, of slices whose results are joined.
+"""Layers that one model writes as several: convolutions of groups, or poolings of slices, whose results are joined.
 
 The parts are joined to the one layer that they compute together, so that it is compared at the place where they meet
-again. Parts belong together if their weights are slices of those of a layer in the other model. Parts without weights
-belong together if their joined input is that of the layer.
+again. Parts belong together if their weights are slices of those of a layer in the other model: of its groups, of its
+output channels, or of its input channels, where the results of the parts are added. Parts without weights belong
+together if their joined input is that of the layer.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,22 @@ import numpy as np
 from conformance.cases.arrays import Array
 from conformance.cases.operators import OPERATORS, Geometry
 from conformance.models.comparison.judgement import array_difference, noise_limit
-from conformance.models.comparison.layers import ModelLayer, find_layers
-from conformance.models.comparison.recording import RecordedCall, RecordedRun
+from conformance.models.comparison.layers import ModelLayer, dense_kernel, find_layers
+from conformance.models.comparison.recording import Joining, Parts, RecordedCall, RecordedRun
 
+GROUPED, UNGROUPED = (Joining.GROUPS,), (Joining.OUTPUTS, Joining.INPUTS)
+"""How the parts of a convolution in several groups and in one group may be joined."""
 MAX_NAMES = 3
 """Number of parts up to which all their names are part of the name of the joined layer."""
+
+
+@dataclass(frozen=True)
+class _FoundParts:
+    """The positions of the layers that are the parts of another one, whole, and how they are joined."""
+
+    indices: Sequence[int]
+    whole: ModelLayer
+    joining: Joining
 
 
 def merge_parts(run: RecordedRun, other: RecordedRun) -> RecordedRun:
@@ -30,42 +43,61 @@ def merge_parts(run: RecordedRun, other: RecordedRun) -> RecordedRun:
     used: set[int] = set()
     for one in whole:
         parts = _parts_of(one, layers, used)
-        if len(parts) > 1:
-            used |= {*parts}
-            merged[max(parts)] = _joined([layers[index] for index in parts], one)
+        if parts:
+            used |= {*parts.indices}
+            merged[max(parts.indices)] = _joined([layers[index] for index in parts.indices], parts)
     if not merged:
         return run
     kept = ((index, merged.get(index, layer)) for index, layer in enumerate(layers))
     found = [layer for index, layer in kept if index in merged or index not in used]
-    return replace(run, calls=[call for layer in found for call in (layer.pad, layer.call) if call])
+    return replace(run, calls=[call for layer in found for call in (*layer.pads, layer.call)])
 
 
-def _parts_of(whole: ModelLayer, layers: Sequence[ModelLayer], used: set[int]) -> Sequence[int]:
-    """Return the positions of the layers that together are a layer of the other model, () if there are none."""
+def _parts_of(whole: ModelLayer, layers: Sequence[ModelLayer], used: set[int]) -> _FoundParts | None:
+    """Return the layers that together are a layer of the other model, None if there are none."""
     possible = [index for index, one in enumerate(layers) if index not in used and _may_be_part(one, whole)]
-    find = _with_weights if "kernel" in whole.call.inputs else _without_weights
-    return next((found for found in find(whole, layers, possible) if _are_alike([layers[one] for one in found])), ())
+    if "kernel" not in whole.call.inputs:
+        found = (_FoundParts(one, whole, Joining.CHANNELS) for one in _without_weights(whole, layers, possible))
+    else:
+        found = (
+            _FoundParts(one, form, joining)
+            for form in _forms(whole)
+            for joining in (GROUPED if _groups(form) > 1 else UNGROUPED)
+            for one in _with_weights(form, joining, layers, possible)
+        )
+    return next((one for one in found if _are_alike([layers[index] for index in one.indices])), None)
+
+
+def _forms(whole: ModelLayer) -> Iterator[ModelLayer]:
+    """Yield a convolution, and if it is in groups, the same one in one group."""
+    yield whole
+    dense = dense_kernel(whole) if _groups(whole) > 1 else None
+    if dense is not None:
+        parameters, inputs = {**whole.call.parameters, "groups": 1}, {**whole.call.inputs, "kernel": dense}
+        yield replace(whole, call=replace(whole.call, parameters=parameters, inputs=inputs))
 
 
 def _may_be_part(one: ModelLayer, whole: ModelLayer) -> bool:
-    own, result = one.call.result.shape, whole.call.result.shape
-    is_smaller = own[2:] == result[2:] and own[1] < result[1]
+    is_smaller = one.call.result.shape[1] < whole.call.result.shape[1] or one.x.shape[1] < whole.x.shape[1]
     return is_smaller and one.call.operator == whole.call.operator and one.x.shape[2:] == whole.x.shape[2:]
 
 
 def _are_alike(parts: Sequence[ModelLayer]) -> bool:
     """Whether layers have the same parameters, apart from the number of groups, and the same explicit padding."""
-    own = [{**part.call.parameters, "groups": 1, "pad": part.pad.parameters if part.pad else None} for part in parts]
+    own = [{**part.call.parameters, "groups": 1, "pads": [pad.parameters for pad in part.pads]} for part in parts]
     return len(parts) > 1 and all(one == own[0] for one in own)
 
 
-def _with_weights(whole: ModelLayer, layers: Sequence[ModelLayer], possible: Sequence[int]) -> Iterator[Sequence[int]]:
+def _with_weights(
+    whole: ModelLayer, joining: Joining, layers: Sequence[ModelLayer], possible: Sequence[int]
+) -> Iterator[Sequence[int]]:
     """Yield the positions of layers whose kernels together are that of a layer, in the order of its channels.
 
     Then those of neighbouring layers of which one has its slice, so that another one has wrong weights.
     """
-    slices = {index: _kernel(layers[index], whole) for index in possible}
-    rows = _kernel(whole, whole)
+    axis = _joined_axis(whole, joining)
+    rows = np.moveaxis(whole.call.inputs["kernel"], axis, 0)
+    slices = {index: np.moveaxis(layers[index].call.inputs["kernel"], axis, 0) for index in possible}
     found = list[int]()
     while (offset := sum(len(slices[index]) for index in found)) < len(rows):
         wanted = (one for one in possible if one not in found and _is_slice(slices[one], rows, offset))
@@ -75,7 +107,7 @@ def _with_weights(whole: ModelLayer, layers: Sequence[ModelLayer], possible: Seq
         found.append(following)
     for one in [found] if offset == len(rows) else _with_wrong_weights(slices, rows):
         inputs = [layers[index].x.shape[1] for index in one]
-        if sum(inputs) == whole.x.shape[1] or _reads_all_channels(whole, inputs):
+        if {*inputs} == {whole.x.shape[1]} if joining is Joining.OUTPUTS else sum(inputs) == whole.x.shape[1]:
             yield one
 
 
@@ -95,23 +127,14 @@ def _is_slice(part: Array, rows: Array, offset: int) -> bool:
     return own.shape == part.shape and np.array_equal(own, part)
 
 
-def _kernel(layer: ModelLayer, whole: ModelLayer) -> Array:
-    """Return a kernel with the axis first on which those of the parts are joined."""
-    return np.moveaxis(layer.call.inputs["kernel"], _joined_axis(whole), 0)
-
-
-def _joined_axis(whole: ModelLayer) -> int:
+def _joined_axis(whole: ModelLayer, joining: Joining) -> int:
+    """Return the axis of the kernels on which those of the parts are joined."""
     is_transposed = OPERATORS[whole.call.operator].geometry is Geometry.TRANSPOSED
-    return 1 if is_transposed and _groups(whole) == 1 else 0
+    return {Joining.OUTPUTS: int(is_transposed), Joining.INPUTS: int(not is_transposed)}.get(joining, 0)
 
 
 def _groups(layer: ModelLayer) -> int:
     return int(layer.call.parameters.get("groups", 1))
-
-
-def _reads_all_channels(whole: ModelLayer, inputs: Sequence[int]) -> bool:
-    """Whether each part of a convolution in one group reads all channels, and gives some channels of the result."""
-    return "kernel" in whole.call.inputs and _groups(whole) == 1 and {*inputs} == {whole.x.shape[1]}
 
 
 def _without_weights(
@@ -127,32 +150,43 @@ def _without_weights(
                 yield found
 
 
-def _joined(parts: Sequence[ModelLayer], whole: ModelLayer) -> ModelLayer:
+def _joined(parts: Sequence[ModelLayer], found: _FoundParts) -> ModelLayer:
     """Return the layer that some layers compute together."""
-    is_shared = _reads_all_channels(whole, [part.x.shape[1] for part in parts])
+    joining, calls = found.joining, [part.call for part in parts]
+    parameters, arrays = dict(calls[0].parameters), {"x": _joined_arrays([call.x for call in calls], joining)}
+    if "kernel" in calls[0].inputs:
+        axis = _joined_axis(found.whole, joining)
+        arrays["kernel"] = np.concatenate([call.inputs["kernel"] for call in calls], axis=axis)
+        parameters["groups"] = sum(map(_groups, parts)) if joining is Joining.GROUPS else 1
+    biases = [call.inputs["bias"] for call in calls if "bias" in call.inputs]
+    if joining is Joining.INPUTS and biases:
+        arrays["bias"] = functools.reduce(np.add, biases)
+    elif len(biases) == len(calls):
+        arrays["bias"] = np.concatenate(biases)
+    results = [call.result for call in calls]
+    result = functools.reduce(np.add, results) if joining is Joining.INPUTS else np.concatenate(results, axis=1)
+    joined = _joined_call(calls, parameters, arrays, result, joining)
+    levels = zip(*(part.pads for part in parts), strict=True)
+    return ModelLayer(joined, tuple(_joined_pad(level, joining) for level in levels))
 
-    def joined_inputs(calls: Sequence[RecordedCall]) -> Array:
-        return calls[0].x if is_shared else np.concatenate([call.x for call in calls], axis=1)
 
-    calls, pads = [part.call for part in parts], [part.pad for part in parts if part.pad]
-    parameters, arrays = dict(calls[0].parameters), {"x": joined_inputs(calls)}
-    if "kernel" in whole.call.inputs:
-        arrays["kernel"] = np.concatenate([call.inputs["kernel"] for call in calls], axis=_joined_axis(whole))
-        parameters["groups"] = 1 if is_shared else sum(map(_groups, parts))
-    if all("bias" in call.inputs for call in calls):
-        arrays["bias"] = np.concatenate([call.inputs["bias"] for call in calls])
-    result = np.concatenate([call.result for call in calls], axis=1)
-    pad = None
-    if pads:
-        padded = arrays["x"] if not is_shared else pads[0].result
-        pad = _joined_call(pads, pads[0].parameters, {"x": joined_inputs(pads)}, padded)
-    return ModelLayer(_joined_call(calls, parameters, arrays, result), pad)
+def _joined_arrays(arrays: Sequence[Array], joining: Joining) -> Array:
+    return arrays[0] if joining is Joining.OUTPUTS else np.concatenate(arrays, axis=1)
+
+
+def _joined_pad(pads: Sequence[RecordedCall], joining: Joining) -> RecordedCall:
+    x, result = (_joined_arrays(arrays, joining) for arrays in ([pad.x for pad in pads], [pad.result for pad in pads]))
+    return _joined_call(pads, pads[0].parameters, {"x": x}, result, joining)
 
 
 def _joined_call(
-    calls: Sequence[RecordedCall], parameters: Mapping[str, Any], inputs: Mapping[str, Array], result: Array
+    calls: Sequence[RecordedCall],
+    parameters: Mapping[str, Any],
+    inputs: Mapping[str, Array],
+    result: Array,
+    joining: Joining,
 ) -> RecordedCall:
     names = [call.name or call.operator for call in calls]
     text = " + ".join(names) if len(names) <= MAX_NAMES else f"{names[0]} … {names[-1]} ({len(names)} parts)"
     noise = max(call.input_noise for call in calls), max(call.result_noise for call in calls)
-    return RecordedCall(calls[0].operator, text, parameters, inputs, result, *noise)
+    return RecordedCall(calls[0].operator, text, parameters, inputs, result, *noise, Parts(len(calls), joining))

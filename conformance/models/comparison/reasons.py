@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from conformance.cases.arrays import Array
 from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry, PaddingWord
-from conformance.models.comparison.layers import ModelLayer
+from conformance.models.comparison.effects import (
+    PADDING,
+    has_same_effect,
+    is_same,
+    setting_effects,
+    with_small_weights,
+)
+from conformance.models.comparison.layers import ModelLayer, dense_kernel
+from conformance.models.comparison.recording import RecordedCall
 from conformance.translation.option_text import size_text
 from reference import Windows
 
@@ -26,45 +34,133 @@ PADDING_MODE_NAMES: Mapping[str, str] = {
     "wrap": "circular (wrap)",
 }
 """The names that frameworks have for a mode of padding."""
+ZEROS = "zeros"
+OUTPUT_PADDING = "output_padding"
+SAME_EFFECT = "(same effect)"
 
 
-def layer_reasons(source: ModelLayer, port: ModelLayer) -> list[str]:
-    """Return what differs between two layers, as phrases."""
-    return [*_operator_reasons(source, port), *_parameter_reasons(source, port), *_weight_reasons(source, port)]
+def layer_reasons(source: ModelLayer, port: ModelLayer, others: Sequence[ModelLayer] = ()) -> list[str]:
+    """Return what differs between two layers, as phrases: causes first, then parameters with the same effect.
+
+    others: the other layers of the source, whose weights the layer of the port may have.
+    """
+    effects = setting_effects(source, port)
+    is_other_operator = source.call.operator != port.call.operator
+    if is_other_operator and has_same_effect(source, port):
+        return []
+    operator = f"operator: {source.call.operator} in the source, {port.call.operator} in the port"
+    return [
+        *([operator] if is_other_operator else []),
+        *_groups_reasons(source, port),
+        *_setting_reasons(source, port, effects.causes),
+        *_weight_reasons(source, port, others),
+        *(f"{reason} {SAME_EFFECT}" for reason in _setting_reasons(source, port, effects.without_effect)),
+    ]
 
 
-def _operator_reasons(source: ModelLayer, port: ModelLayer) -> Iterator[str]:
-    if source.call.operator != port.call.operator:
-        yield f"operator: {source.call.operator} in the source, {port.call.operator} in the port"
-    if port.pad is not None and source.pad is None and OPERATORS[port.call.operator].arithmetic is Arithmetic.SELECTION:
-        mode = port.pad.parameters.get("mode", "constant")
-        text = f"{port.pad.parameters.get('value', 0):g}" if mode == "constant" else mode
-        yield f"padding: the port pads with {text} before {port.call.operator}, so that padding can be the result"
+def _groups_reasons(source: ModelLayer, port: ModelLayer) -> Iterator[str]:
+    if "kernel" not in source.call.inputs or "kernel" not in port.call.inputs:
+        return
+    one, two = (int(layer.call.parameters.get("groups", 1)) for layer in (source, port))
+    if one == two:
+        return
+    dense = dense_kernel(source), dense_kernel(port)
+    if dense[0] is None or dense[1] is None or not is_same(dense[0], dense[1]):
+        yield f"groups: {one} in the source, {two} in the port"
 
 
-def _parameter_reasons(source: ModelLayer, port: ModelLayer) -> Iterator[str]:
+def _setting_reasons(source: ModelLayer, port: ModelLayer, names: Sequence[str]) -> Iterator[str]:
     first, second = all_parameters(source), all_parameters(port)
-    has_mode = any(layer.pad and layer.pad.parameters.get("mode", CONSTANT) != CONSTANT for layer in (source, port))
-    if has_mode and (one := _padding_text(source)) != (two := _padding_text(port)):
-        yield f"padding mode: {one} in the source, {two} in the port"
     for name in PARAMETERS:
-        if name not in first or name not in second or (has_mode and name == "padding"):
+        if name not in names or name not in first or name not in second:
             continue
-        if first[name] != second[name]:
-            yield f"{name}: {size_text(first[name])} in the source, {size_text(second[name])} in the port"
+        crops = _crops(first), _crops(second)
+        is_combined = {PADDING, OUTPUT_PADDING} <= {*names} and crops[0] != crops[1]
+        if is_combined and name == PADDING:
+            yield f"padding less output_padding: {_both(*crops)}"
+        elif name == PADDING:
+            yield from _padding_reasons(source, port)
+        elif name != OUTPUT_PADDING or not is_combined:
+            yield f"{name}: {_both(first[name], second[name])}"
 
 
-def _padding_text(layer: ModelLayer) -> str:
-    """Return the mode of the padding of a layer, by the names that frameworks use, and its extents."""
+def _crops(parameters: Mapping[str, Any]) -> Any:
+    """Return what is cropped from the result of a transposed convolution. A negative number adds cells."""
+    more = parameters.get(OUTPUT_PADDING)
+    pads = parameters.get(PADDING)
+    return more and tuple((before, after - extent) for (before, after), extent in zip(pads or (), more, strict=True))
+
+
+def _both(one: Any, two: Any) -> str:
+    """Return the values of both models, and whether those of the axes or of both ends are exchanged."""
+    text = f"{size_text(one)} in the source, {size_text(two)} in the port"
+    if isinstance(one, tuple) and isinstance(two, tuple) and one != two:
+        if one[::-1] == two:
+            return f"{text}: the axes are exchanged"
+        if all(isinstance(pair, tuple) for pair in one) and tuple(pair[::-1] for pair in one) == two:
+            return f"{text}: before and after are exchanged"
+    return text
+
+
+def _padding_reasons(source: ModelLayer, port: ModelLayer) -> Iterator[str]:
+    arithmetic = OPERATORS[port.call.operator].arithmetic
+    values = [pad.parameters.get("value", 0) for pad in port.pads]
+    if values and not source.pads and arithmetic is Arithmetic.SELECTION and {*values} != {-np.inf}:
+        text = " and ".join(dict.fromkeys(_pad_label(pad) for pad in port.pads)).replace(ZEROS, "0")
+        yield f"padding: the port pads with {text} before {port.call.operator}, so that padding can be the result"
+    one, two = _padding_by_label(source), _padding_by_label(port)
+    if {*one, *two} - {ZEROS}:
+        if one != two:
+            texts = f"{_padding_text(one)} in the source, {_padding_text(two)} in the port"
+            yield f"padding mode: {texts}{_lost_modes(one, two)}"
+        return
+    first, second = (all_parameters(layer) for layer in (source, port))
+    if first[PADDING] != second[PADDING]:
+        yield f"{PADDING}: {_both(first[PADDING], second[PADDING])}"
+    elif arithmetic is Arithmetic.AVERAGE and bool(source.pads) != bool(port.pads):
+        which, other = ("port", "source") if port.pads else ("source", "port")
+        yield f"padding: zeros before the call count in the average of the {which}, padding of the {other} does not"
+
+
+def _pad_label(pad: RecordedCall) -> str:
+    mode, value = pad.parameters.get("mode", CONSTANT), pad.parameters.get("value", 0)
+    if mode != CONSTANT:
+        return PADDING_MODE_NAMES[mode]
+    # Negative infinity is the padding of a maximum itself.
+    return f"{value:g}" if value and value != -np.inf else ZEROS
+
+
+def _padding_by_label(layer: ModelLayer) -> dict[str, tuple[tuple[int, int], ...]]:
+    """Return the extents of each mode of padding of a layer, by the names that frameworks use."""
     axes = layer.x.ndim - 2
     own = layer.call.parameters.get("padding", 0) or ((0, 0),) * axes
-    pads = layer.pad.parameters["pads"] if layer.pad else ((0, 0),) * axes
-    mode = layer.pad.parameters.get("mode", CONSTANT) if layer.pad else CONSTANT
-    if mode == CONSTANT and not (layer.pad and layer.pad.parameters.get("value", 0)):
-        found = tuple((one[0] + two[0], one[1] + two[1]) for one, two in zip(own, pads, strict=True))
-        return f"zeros by {size_text(found)}" if any(map(any, found)) else "none"
-    words = f"{layer.pad.parameters['value']:g}" if layer.pad and mode == CONSTANT else PADDING_MODE_NAMES[mode]
-    return f"{words} by {size_text(pads)}{f' and zeros by {size_text(own)}' if any(map(any, own)) else ''}"
+    found: dict[str, tuple[tuple[int, int], ...]] = {}
+    for label, extents in [*((_pad_label(pad), pad.parameters["pads"]) for pad in layer.pads), (ZEROS, own)]:
+        before = found.get(label, ((0, 0),) * axes)
+        found[label] = tuple((one[0] + two[0], one[1] + two[1]) for one, two in zip(before, extents, strict=True))
+    return {label: extents for label, extents in found.items() if any(map(any, extents))}
+
+
+def _padding_text(found: Mapping[str, tuple[tuple[int, int], ...]]) -> str:
+    return " and ".join(f"{label} by {size_text(extents)}" for label, extents in found.items()) or "none"
+
+
+def _lost_modes(
+    source: Mapping[str, tuple[tuple[int, int], ...]], port: Mapping[str, tuple[tuple[int, int], ...]]
+) -> str:
+    """Return on which axis the port has another mode, if it is not so on all axes."""
+    axes = len(next(iter({**source, **port}.values())))
+    modes = [
+        [
+            " and ".join(label for label, extents in found.items() if any(extents[axis])) or "none"
+            for axis in range(axes)
+        ]
+        for found in (source, port)
+    ]
+    other = [axis for axis in range(axes) if modes[0][axis] != modes[1][axis]]
+    if len(other) in {0, axes}:
+        return ""
+    return "".join(f"; on spatial axis {axis} {modes[1][axis]} in place of {modes[0][axis]}" for axis in other)
 
 
 def all_parameters(layer: ModelLayer) -> Mapping[str, Any]:
@@ -80,51 +176,122 @@ def all_parameters(layer: ModelLayer) -> Mapping[str, Any]:
         found[parameter.name] = value
     if found.get("stride", 0) is None:
         found["stride"] = found.get("window")
-    pad = layer.pad
-    if pad is not None and "padding" in found and pad.parameters.get("mode", "constant") == "constant":
-        pairs = zip(found["padding"], pad.parameters["pads"], strict=True)
-        found["padding"] = tuple((one[0] + two[0], one[1] + two[1]) for one, two in pairs)
+    for pad in layer.pads if PADDING in found else ():
+        if pad.parameters.get("mode", CONSTANT) == CONSTANT:
+            pairs = zip(found[PADDING], pad.parameters["pads"], strict=True)
+            found[PADDING] = tuple((one[0] + two[0], one[1] + two[1]) for one, two in pairs)
     return found
 
 
-def _weight_reasons(source: ModelLayer, port: ModelLayer) -> Iterator[str]:
+def _weight_reasons(source: ModelLayer, port: ModelLayer, others: Sequence[ModelLayer]) -> Iterator[str]:
     for name in ("kernel", "bias"):
         one, two = source.call.inputs.get(name), port.call.inputs.get(name)
         # A bias may be added after the call.
         if one is None or two is None or np.array_equal(one, two):
             continue
-        yield f"{name}: {weights_relation(one, two)}"
+        if name == "kernel" and one.shape != two.shape and _has_other_groups(source, port):
+            continue
+        known = (layer for layer in others if name in layer.call.inputs and two.any())
+        exchanged = next((layer for layer in known if is_same(layer.call.inputs[name], two)), None)
+        own = source if name == "kernel" else None
+        text = f"that of layer {exchanged.name} of the source" if exchanged else weights_relation(one, two, own)
+        yield f"{name}: {text}"
 
 
-def weights_relation(source: Array, port: Array) -> str:
-    """Return how the weights of a port relate to those of the source."""
-    spatial = tuple(range(2, source.ndim))
-    changes = {
-        "flipped on all spatial axes": np.flip(source, spatial) if spatial else source,
-        "with input and output channels exchanged": source.swapaxes(0, 1) if source.ndim > 1 else source,
-        "flipped, with input and output channels exchanged": (
-            np.flip(source.swapaxes(0, 1), spatial) if source.ndim > 1 else source
-        ),
-        "with its spatial axes exchanged": source.transpose(0, 1, *reversed(spatial)) if source.ndim > 1 else source,
-    }
-    for text, changed in changes.items():
+def _has_other_groups(source: ModelLayer, port: ModelLayer) -> bool:
+    """Whether two kernels of the same layer have other shapes because of their groups."""
+    (first, one, *window), (second, two, *other) = (layer.call.inputs["kernel"].shape for layer in (source, port))
+    groups = [int(layer.call.parameters.get("groups", 1)) for layer in (source, port)]
+    return (first, one * groups[0], window) == (second, two * groups[1], other)
+
+
+def weights_relation(source: Array, port: Array, layer: ModelLayer | None = None) -> str:
+    """Return how the weights of a port relate to those of the source; layer: that of the source, None for a bias."""
+    for text, changed in _changed_weights(source):
         if changed.shape == port.shape and np.array_equal(changed, port):
             return f"that of the source {text}"
     if source.shape != port.shape:
         return f"shape {size_text(source.shape)} in the source, {size_text(port.shape)} in the port"
-    for axis, text in ((0, "output"), (1, "input")):
-        if source.ndim > axis and _is_reordered(source, port, axis):
-            return f"that of the source with its {text} channels in another order"
+    is_transposed = layer is not None and OPERATORS[layer.call.operator].geometry is Geometry.TRANSPOSED
+    groups = int(layer.call.parameters.get("groups", 1)) if layer else 1
+    for axis, text in enumerate(("input", "output") if is_transposed else ("output", "input")):
+        order = _order(source, port, axis) if source.ndim > axis else None
+        if order and (blocks := _block_order(order, groups)):
+            return f"that of the source with its groups in the order {order_text(blocks)}"
+        if order:
+            return f"that of the source with its {text} channels in the order {order_text(order)}"
     if np.array_equal(np.sort(source, axis=None), np.sort(port, axis=None)):
         return "that of the source with its numbers in another order"
     largest = float(np.abs(source.astype(np.float64) - port.astype(np.float64)).max(initial=0.0))
     return f"other numbers, largest difference {largest:.3g}"
 
 
-def _is_reordered(source: Array, port: Array, axis: int) -> bool:
-    """Whether the slices of two arrays along an axis are the same in another order."""
-    rows = [sorted(map(bytes, np.moveaxis(one, axis, 0).reshape(one.shape[axis], -1).copy())) for one in (source, port)]
-    return rows[0] == rows[1]
+def _changed_weights(source: Array) -> Iterator[tuple[str, Array]]:
+    """Yield the layouts that weights may have by mistake, with words for them, the likely ones first."""
+    spatial = tuple(range(2, source.ndim))
+    orders = {"": spatial, "with its spatial axes exchanged": spatial[::-1]}
+    orders |= {
+        f"with its spatial axes in the order {_numbers_text(order)}": order
+        for order in itertools.permutations(spatial)
+        if order not in orders.values()
+    }
+    for exchanged in ("", "with input and output channels exchanged") if source.ndim > 1 else ("",):
+        for reordered, order in orders.items():
+            turned = source.transpose(*((1, 0) if exchanged else range(min(source.ndim, 2))), *order)
+            for count in range(len(spatial) + 1):
+                for axes in itertools.combinations(spatial, count):
+                    every = "all spatial axes" if axes == spatial else f"spatial axis {_numbers_text(axes)}"
+                    words = [*filter(None, (f"flipped on {every}" if axes else "", exchanged, reordered))]
+                    if words:
+                        yield ", ".join(words), np.flip(turned, axes)
+
+
+def _numbers_text(axes: Sequence[int]) -> str:
+    return ", ".join(str(axis - 2) for axis in axes)
+
+
+def _order(source: Array, port: Array, axis: int) -> list[int] | None:
+    """Return the slices of an array along an axis that are those of another one, in its order."""
+    rows, wanted = (np.moveaxis(one, axis, 0).reshape(one.shape[axis], -1) for one in (source, port))
+    numbers: dict[bytes, list[int]] = {}
+    for number, row in enumerate(rows):
+        numbers.setdefault(row.tobytes(), []).append(number)
+    found = []
+    for row in wanted:
+        same = numbers.get(row.tobytes())
+        if not same:
+            return None
+        # Equal slices are in their own order.
+        found.append(same.pop(0))
+    return found
+
+
+def _block_order(order: Sequence[int], groups: int) -> list[int] | None:
+    """Return the order of whole groups that is an order of channels, None if there is none."""
+    extent = len(order) // groups
+    blocks = [order[start] // extent for start in range(0, len(order), extent)] if groups > 1 and extent > 1 else []
+    whole = [block * extent + number for block in blocks for number in range(extent)]
+    return blocks if blocks and whole == list(order) else None
+
+
+MIN_RANGES = 8
+"""Number of channels up to which each is shown."""
+MAX_SHOWN_CHANNELS = 16
+"""Maximum number of channels whose order is shown."""
+
+
+def order_text(order: Sequence[int]) -> str:
+    """Return an order of channels; that of blocks of channels as ranges: 4-7, 0-3."""
+    runs: list[list[int]] = []
+    for channel in order:
+        if runs and runs[-1][-1] + 1 == channel:
+            runs[-1].append(channel)
+        else:
+            runs.append([channel])
+    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    if len(order) <= MIN_RANGES or 2 * len(runs) > len(order):
+        shown = list(map(str, order))
+    return ", ".join([*shown[:MAX_SHOWN_CHANNELS], *(["…"] if len(shown) > MAX_SHOWN_CHANNELS else [])])
 
 
 @dataclass(frozen=True)
@@ -145,7 +312,7 @@ def smallest_difference(source: ModelLayer, port: ModelLayer) -> SmallestDiffere
     """
     axes = source.x.ndim - 2
     if "kernel" in source.call.inputs and "kernel" in port.call.inputs:
-        source, port = (_with_one_output(layer) for layer in (source, port))
+        source, port = (with_small_weights(layer, source.x.dtype) for layer in (source, port))
     sizes = sorted(
         itertools.product(range(1, MAX_SMALL_EXTENT + 1), repeat=min(axes, 2)), key=lambda one: (np.prod(one), one)
     )
@@ -183,17 +350,6 @@ def _results(source: ModelLayer, port: ModelLayer, x: Array) -> tuple[Array, Arr
         return source.expected(x).value, port.expected(x).value
     except (ValueError, TypeError, IndexError):
         return None
-
-
-def _with_one_output(layer: ModelLayer) -> ModelLayer:
-    """Return a convolution with small whole weights and one input channel, whose other parameters remain."""
-    kernel = layer.call.inputs["kernel"]
-    small = (np.arange(int(np.prod(kernel.shape[2:]))) + 1).reshape(1, 1, *kernel.shape[2:]).astype(kernel.dtype)
-    x = layer.x[:, :1]
-    parameters = {**layer.call.parameters, "groups": 1}
-    call = replace(layer.call, inputs={"x": x, "kernel": small}, parameters=parameters)
-    pad = replace(layer.pad, inputs={"x": x}) if layer.pad else None
-    return ModelLayer(call, pad)
 
 
 MAX_SHOWN_NUMBERS = 12

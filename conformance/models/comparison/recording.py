@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,23 @@ ModelInput = Mapping[str, Array]
 """The arrays with which a model is called, in order, by their names, or by their positions "0", "1", …"""
 
 
+class Joining(Enum):
+    """How the calls that together are one layer share its channels."""
+
+    GROUPS = "of some groups each"
+    OUTPUTS = "of some output channels each"
+    INPUTS = "of some input channels each, whose results are added"
+    CHANNELS = "of some channels each"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Calls of a model that together are one layer: their number, and how they are joined."""
+
+    count: int
+    joining: Joining
+
+
 @dataclass(frozen=True)
 class RecordedCall:
     """One call of a window operator.
@@ -35,6 +53,7 @@ class RecordedCall:
     parameters, inputs, result: in the form and layout of the reference.
     input_noise, result_noise: the largest change of the input and of the result when the input of the model changes by
     one rounding error.
+    parts: the calls that this one joins, None for a call of the model.
     """
 
     operator: str
@@ -44,6 +63,7 @@ class RecordedCall:
     result: Array
     input_noise: float = 0.0
     result_noise: float = 0.0
+    parts: Parts | None = None
 
     @property
     def x(self) -> Array:

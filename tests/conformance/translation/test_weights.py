@@ -73,7 +73,10 @@ def computed(name, target, weights, x):
         dilated[:, ::2, ::2] = x
         ends = [(0, 0), *((w - 1, w - 1) for w in kernel.shape[:-2]), (0, 0)]
         return loop_conv(np.pad(dilated, ends), kernel, bias)
-    return loop_transposed(x, kernel, bias, **example.options)
+    groups = example.layer.groups
+    parts = zip(*(np.split(one, groups, -1) for one in (x, kernel)), strict=True)
+    y = np.concatenate([loop_transposed(*part, None, example.options.get("stride", 1)) for part in parts], -1)
+    return y if bias is None else y + bias
 
 
 # Keras has no transposed convolution without flipped kernels.
@@ -154,7 +157,6 @@ def test_embedding_keeps_its_layout():
         ({"a.weight": np.ones((4, 4))}, {"layers": {"a": WeightedLayer(CONV)}}, "conv needs a kernel with at least 3"),
         ({"a.weight": np.ones((4, 6))}, {"layers": {"a": WeightedLayer(flattened=(2, 2))}}, "has 4 elements"),
         ({"a.weight": np.ones((6, 2, 3))}, {"layers": {"a": WeightedLayer(depthwise=1)}}, "this one has the shape"),
-        ({"a.weight": np.ones((6, 2, 3))}, {"layers": {"a": WeightedLayer(TRANSPOSED, groups=2)}}, "no groups"),
         ({"a.weight": np.ones((5, 2, 3))}, {"layers": {"a": WeightedLayer(TRANSPOSED, groups=2)}}, "do not divide"),
         ({"a.b.weight": np.ones(1), "a_b.weight": np.ones(1)}, {}, "another layer has the name 'a_b' in Keras"),
         ({"a.weight": np.array(1.0)}, {}, "a kernel without axes"),
@@ -164,6 +166,13 @@ def test_weights_that_do_not_match_are_an_error(state, options, message):
     with pytest.raises(ConformanceError, match=r"\A[^\n]*\Z") as error:
         convert(state, "torch", "keras", **options)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("target", ["flax.linen", "flax.nnx"])
+def test_flipped_kernels_of_groups_are_an_error(target):
+    layers = {"a": WeightedLayer(TRANSPOSED, groups=2, flipped=True)}
+    with pytest.raises(ConformanceError, match="a: several groups need a kernel of transpose_kernel=True"):
+        convert({"a.weight": np.ones((6, 2, 3))}, "torch", target, layers)
 
 
 @pytest.mark.parametrize(

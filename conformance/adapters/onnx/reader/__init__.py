@@ -7,6 +7,7 @@ their values, because shapes are computed from them.
 import os
 
 import onnx
+import onnx.inliner  # not imported by onnx
 from extraction import first_line
 from onnx import helper, shape_inference
 

@@ -127,3 +127,32 @@ def test_a_layer_without_partner_is_the_reason_of_the_difference(is_extra):
     assert found.first.place is Place.BETWEEN
     own, other = ("port", "source") if is_extra else ("source", "port")
     assert found.first.reasons == [f"layer 1.conv3 of the {own} has no partner in the {other}"]
+
+
+def test_a_pooling_that_computes_another_function_is_the_partner_of_the_only_one_in_its_place():
+    layers = []
+    for operator in ("max_pool", "avg_pool"):
+        op = Recording()
+        y = op("one", "conv", np.ones((1, 2, 6, 6), np.float32), kernel=np.ones((2, 2, 1, 1), np.float32))
+        op("two", "conv", op("pool", operator, y, window=(2, 2)), kernel=np.ones((2, 2, 2, 2), np.float32))
+        layers.append(find_layers(op.calls))
+    aligned = align_layers(*layers)
+    assert [(one.name, two.call.operator) for one, two in aligned.pairs][1] == ("pool", "avg_pool")
+    assert not aligned.only_in_source
+    assert not aligned.only_in_port
+
+
+def test_poolings_of_branches_in_another_order_are_paired():
+    x, kernels = np.arange(72, dtype=np.float32).reshape(1, 2, 6, 6), np.arange(8, dtype=np.float32)
+    layers = []
+    for order in ("one pool two", "pool one two"):
+        op = Recording()
+        for name in order.split():
+            number = ("one", "two").index(name) if name != "pool" else 0
+            kernel = kernels[4 * number : 4 * number + 4].reshape(2, 2, 1, 1)
+            given = {"window": (3, 3)} if name == "pool" else {"kernel": kernel}
+            op("", "max_pool" if name == "pool" else "conv", x, **given)
+        layers.append(find_layers(op.calls))
+    aligned = align_layers(*layers)
+    assert [one.call.operator for one, _ in aligned.pairs] == ["conv", "max_pool", "conv"]
+    assert not aligned.only_in_port

@@ -6,6 +6,7 @@ import pytest
 from conformance.models.comparison import compare as comparing
 from conformance.models.comparison.compare import Place, compare_models
 from conformance.models.comparison.judgement import array_difference, noise_limit
+from conformance.models.comparison.layers import find_layers
 from conformance.models.comparison.reasons import smallest_difference
 from conformance.models.comparison.recording import RecordedModel, RecordedRun, nudged
 from conformance.models.comparison.source import ModelSource
@@ -104,12 +105,29 @@ def test_a_layer_with_another_shape_agrees_if_the_next_layer_reads_the_same(is_c
     up, avg = run.calls[4:]
     parameters = {**up.parameters, "padding": ((0, 0), (0, 0)), "output_padding": (0, 0)}
     whole = np.pad(up.result, ((0, 0), (0, 0), (1, 0), (1, 0)))
-    avg = avg if is_cropped else replace(avg, inputs={"x": avg.x + 1})
+    if not is_cropped:
+        avg = replace(avg, inputs={"x": avg.x + 1}, result=avg.result + 1)
     calls = [*run.calls[:4], replace(up, parameters=parameters, result=whole), avg]
-    found = compare(replace(model, runs=[replace(run, calls=calls)]))
+    results = run.results if is_cropped else [run.results[0] + 1]
+    found = compare(replace(model, runs=[replace(run, calls=calls, results=results)]))
     assert found.layers[4].agrees_later is is_cropped
-    assert found.layers[4].agrees is is_cropped
+    assert found.layers[4].is_cropped
     assert (found.first is None) is is_cropped
+    assert is_cropped or (found.first.place, found.first.layer.source.name) == (Place.BETWEEN, "avg")
+
+
+def test_a_crop_that_is_missing_is_a_difference_of_the_layer():
+    model = record_network()
+    (run,) = model.runs
+    up, avg = run.calls[4:]
+    parameters = {**up.parameters, "padding": ((0, 0), (0, 0)), "output_padding": (0, 0)}
+    whole = np.pad(up.result, ((0, 0), (0, 0), (1, 0), (1, 0)))
+    (layer,) = find_layers([replace(avg, inputs={"x": whole})])
+    avg = replace(layer.call, result=layer.expected(whole).value)
+    calls = [*run.calls[:4], replace(up, parameters=parameters, result=whole), avg]
+    found = compare(replace(model, runs=[replace(run, calls=calls)])).first
+    assert (found.place, found.layer.source.name) == (Place.LAYER, "up")
+    assert found.reasons == ["padding less output_padding: (1, 0) x (1, 0) in the source, 0 x 0 in the port"]
 
 
 def test_differences_of_arrays():
@@ -201,3 +219,21 @@ def test_a_large_layer_is_not_proved(monkeypatch):
     assert comparison(chain(), port).layers[1].input_is_proved
     monkeypatch.setattr(comparing, "MAX_PROVED_TERMS", 10)
     assert not comparison(chain(), port).layers[1].input_is_proved
+
+
+def test_relu_before_a_maximum_is_no_difference():
+    models = []
+    for is_first in (False, True):
+        op, x = Recording(), np.random.default_rng(2).standard_normal((1, 3, 8, 8)).astype(np.float32)
+        y = op("one", "conv", x, kernel=np.ones((4, 3, 1, 1), np.float32))
+        y = op("pool", "max_pool", np.maximum(y, 0) if is_first else y, window=(2, 2))
+        y = op("two", "conv", np.maximum(y, 0), kernel=np.ones((2, 4, 1, 1), np.float32))
+        models.append(RecordedModel(ModelSource("numpy", "net.py", "make"), [RecordedRun(op.calls, [y], [0.0])]))
+    found = comparison(*models)
+    assert found.first is None
+    assert [layer.input_agrees_later for layer in found.layers] == [False, True, False]
+
+
+def test_the_shape_of_a_result_is_shown_with_all_channels():
+    found = compare(record_network("stride default")).first
+    assert found.layer.verdict.message == "returned shape [2, 8, 16, 16], not [2, 8, 8, 8]"

@@ -4,6 +4,7 @@ import pytest
 from conformance.judging.expected import compute_reference
 from conformance.models.comparison.layers import (
     ModelLayer,
+    dense_kernel,
     find_layers,
     find_readers,
     select_channels,
@@ -23,7 +24,7 @@ def test_a_pad_belongs_to_the_layer_that_reads_its_result():
     pad = call("pad", pads=((1, 1), (1, 1)), mode="constant", value=0.0)
     pool = call("max_pool", pad.result, window=(2, 2))
     (layer,) = find_layers([pad, pool])
-    assert layer.pad is pad
+    assert layer.pads == (pad,)
     assert layer.x is pad.x
     assert np.array_equal(layer.expected(X).value, pool.result)
 
@@ -31,7 +32,37 @@ def test_a_pad_belongs_to_the_layer_that_reads_its_result():
 def test_a_pad_whose_result_is_not_read_belongs_to_no_layer():
     pad = call("pad", pads=((1, 1), (1, 1)), mode="constant", value=0.0)
     (layer,) = find_layers([pad, call("max_pool", window=(2, 2))])
-    assert layer.pad is None
+    assert layer.pads == ()
+
+
+def test_pads_one_after_another_belong_to_the_layer():
+    first = call("pad", pads=((1, 1), (0, 0)), mode="wrap")
+    second = call("pad", first.result, pads=((0, 0), (1, 1)), mode="constant", value=0.0)
+    conv = call("conv", second.result, kernel=np.ones((1, 4, 3, 3), np.float32))
+    (layer,) = find_layers([first, second, conv])
+    assert layer.pads == (first, second)
+    assert layer.x is first.x
+    assert np.array_equal(layer.expected(X).value, conv.result)
+
+
+def test_layers_may_read_channels_of_one_pad():
+    pad = call("pad", pads=((1, 1), (1, 1)), mode="constant", value=0.0)
+    kernel = np.ones((2, 2, 3, 3), np.float32)
+    parts = [call("conv", pad.result[:, channels], kernel=kernel) for channels in ([0, 1], [3, 2])]
+    layers = find_layers([pad, *parts])
+    assert [np.array_equal(layer.x, X[:, one]) for layer, one in zip(layers, ([0, 1], [3, 2]), strict=True)] == [
+        True
+    ] * 2
+    assert all(np.array_equal(layer.expected(layer.x).value, layer.call.result) for layer in layers)
+
+
+@pytest.mark.parametrize("operator", ["conv", "conv_transpose"])
+def test_a_kernel_of_groups_has_a_dense_form(operator):
+    rng = np.random.default_rng(3)
+    shape = (8, 2, 3, 3) if operator == "conv" else (4, 4, 3, 3)
+    grouped = call(operator, kernel=rng.integers(-3, 4, shape).astype(np.float32), groups=2)
+    dense = call(operator, kernel=dense_kernel(ModelLayer(grouped)))
+    assert np.array_equal(grouped.result, dense.result)
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])

@@ -7,8 +7,9 @@ import pytest
 
 from conformance.cli.commands.compare_models import comparison_lines
 from conformance.models.comparison.compare import Place, compare_models
-from conformance.models.comparison.layers import find_layers
+from conformance.models.comparison.layers import ModelLayer, dense_kernel, find_layers
 from conformance.models.comparison.merging import merge_parts
+from reports.results.vocabulary import Verdict
 from tests.support.recorded_models import record_network
 
 NAMES = ["conv1", "pool", "conv2", "grouped", "up", "avg"]
@@ -59,6 +60,28 @@ def test_a_layer_in_parts_is_compared_where_they_are_joined(name, count, in_sour
     one = found.layers[NAMES.index(name)]
     joined = one.source if in_source else one.port
     assert joined.name.startswith(f"{name}_0 + " if count == 2 else f"{name}_0 … {name}_3 (4 parts)")
+
+
+def test_parts_that_read_channels_of_one_pad_are_one_layer():
+    (run,) = record_network().runs
+    grouped = run.calls[3]
+    pad = replace(
+        grouped,
+        operator="pad",
+        parameters={"pads": ((1, 1), (1, 1)), "mode": "constant", "value": 0.0},
+        inputs={"x": grouped.x},
+        result=np.pad(grouped.x, ((0, 0), (0, 0), (1, 1), (1, 1))),
+    )
+    bare = {**grouped.parameters, "padding": ((0, 0), (0, 0))}
+    parts = sliced(replace(grouped, inputs={**grouped.inputs, "x": pad.result}, parameters=bare), 4)
+    port = replace(run, calls=[*run.calls[:3], pad, *parts, *run.calls[4:]])
+    (found,) = compare_models(record_network(), replace(record_network(), runs=[port]), ["negative"])
+    assert found.first is None
+    assert [layer.source.name for layer in found.layers] == NAMES
+    assert not any(layer.is_rewritten for layer in found.layers)
+    assert not found.aligned.only_in_port
+    lines = list(comparison_lines([found]))
+    assert "grouped: 4 groups in one call of the source, 4 calls in the port, of some groups each" in lines
 
 
 def test_transposed_convolutions_of_groups_are_joined():
@@ -115,23 +138,52 @@ def test_equal_layers_are_not_joined():
     assert merge_parts(run, run) is run
 
 
-def with_sums(model):
-    """Return a model that writes the convolution conv2 as a sum of convolutions of some input channels each."""
+def with_sums(model, parts):
+    """Return a model that writes conv2 as a sum of convolutions. parts: their input channels, with weights or zeros."""
     (run,) = model.runs
     conv2 = run.calls[2]
+    calls = []
+    for number, (channels, used) in enumerate(parts):
+        kernel = np.where(np.isin(channels, used)[:, None, None], conv2.inputs["kernel"][:, channels], np.float32(0))
+        inputs = {"x": conv2.x[:, channels], "kernel": kernel}
+        calls.append(replace(conv2, name=f"part_{number}", inputs=inputs))
+    return computed(replace(model, runs=[replace(run, calls=[*run.calls[:2], *calls, *run.calls[3:]])]))
+
+
+PARTS = [([0, 1, 2], [0, 1, 2]), ([3, 4, 5, 6, 7], [3, 4, 5, 6, 7])]
+OVERLAPPING_PARTS = [([0, 1, 2, 3], [0, 1, 2]), ([3, 4, 5, 6, 7], [3, 4, 5, 6, 7])]
+
+
+def test_a_layer_in_parts_that_are_added_is_one_layer():
+    (found,) = compare_models(record_network(), with_sums(record_network(), PARTS), ["negative"])
+    assert found.first is None
+    assert [layer.source.name for layer in found.layers] == NAMES
+    assert found.layers[2].verdict.verdict == Verdict.AGREE
+    lines = list(comparison_lines([found]))
+    assert "conv2: 2 calls in the port, of some input channels each, whose results are added" in lines
+
+
+def test_a_layer_in_groups_may_be_parts_of_a_dense_kernel():
+    (run,) = record_network().runs
+    grouped = run.calls[3]
+    dense = dense_kernel(ModelLayer(grouped))
     parts = [
         replace(
-            conv2,
-            name=f"part_{number}",
-            inputs={"x": conv2.x[:, channels], "kernel": conv2.inputs["kernel"][:, channels]},
+            grouped,
+            inputs={"x": grouped.x, "kernel": dense[channels]},
+            parameters={**grouped.parameters, "groups": 1},
+            result=grouped.result[:, channels],
         )
-        for number, channels in enumerate((slice(0, 3), slice(3, 8)))
+        for channels in (slice(0, 10), slice(10, 16))
     ]
-    return computed(replace(model, runs=[replace(run, calls=[*run.calls[:2], *parts, *run.calls[3:]])]))
+    port = replace(run, calls=[*run.calls[:3], *parts, *run.calls[4:]])
+    (found,) = compare_models(record_network(), replace(record_network(), runs=[port]), ["negative"])
+    assert found.first is None
+    assert found.layers[3].verdict.verdict == Verdict.AGREE
 
 
-def test_a_layer_in_parts_that_are_added_is_not_compared_and_no_difference():
-    (found,) = compare_models(record_network(), with_sums(record_network()), ["negative"])
+def test_a_layer_written_in_another_way_is_not_compared_and_no_difference():
+    (found,) = compare_models(record_network(), with_sums(record_network(), OVERLAPPING_PARTS), ["negative"])
     assert found.first is None
     assert [layer.source.name for layer in found.layers if layer.is_rewritten] == ["conv2"]
     lines = list(comparison_lines([found]))
@@ -141,12 +193,11 @@ def test_a_layer_in_parts_that_are_added_is_not_compared_and_no_difference():
 
 
 def test_a_layer_written_differently_is_a_difference_if_what_follows_differs():
-    model = with_sums(record_network())
+    model = with_sums(record_network(), OVERLAPPING_PARTS)
     (run,) = model.runs
-    grouped = run.calls[-3]
-    assert grouped.name == "grouped"
-    calls = [*run.calls[:-3], replace(grouped, inputs={**grouped.inputs, "x": grouped.x + 1}), *run.calls[-2:]]
-    (found,) = compare_models(
-        record_network(), computed(replace(model, runs=[replace(run, calls=calls)])), ["negative"]
-    )
+    changed = [replace(call, inputs={**call.inputs, "x": call.x + 1}) for call in run.calls[-3:]]
+    assert changed[0].name == "grouped"
+    calls = [*run.calls[:-3], *changed]
+    port = computed(replace(model, runs=[replace(run, calls=calls)]))
+    (found,) = compare_models(record_network(), port, ["negative"])
     assert found.first is not None

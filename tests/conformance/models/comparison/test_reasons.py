@@ -13,10 +13,15 @@ KERNEL = np.arange(36, dtype=np.float32).reshape(2, 2, 3, 3)
     [
         (lambda kernel: kernel[..., ::-1, ::-1], "flipped on all spatial axes"),
         (lambda kernel: kernel.swapaxes(0, 1), "input and output channels exchanged"),
-        (lambda kernel: kernel.swapaxes(0, 1)[..., ::-1, ::-1], "flipped, with input and output channels exchanged"),
+        (
+            lambda kernel: kernel.swapaxes(0, 1)[..., ::-1, ::-1],
+            "flipped on all spatial axes, with input and output channels exchanged",
+        ),
         (lambda kernel: kernel.swapaxes(2, 3), "spatial axes exchanged"),
-        (lambda kernel: kernel[::-1], "output channels in another order"),
-        (lambda kernel: kernel[:, ::-1], "input channels in another order"),
+        (lambda kernel: kernel[..., ::-1, :], "flipped on spatial axis 0"),
+        (lambda kernel: kernel.swapaxes(2, 3)[..., ::-1], "flipped on spatial axis 1, with its spatial axes exchanged"),
+        (lambda kernel: kernel[::-1], "output channels in the order 1, 0"),
+        (lambda kernel: kernel[:, ::-1], "input channels in the order 1, 0"),
         (lambda kernel: np.roll(kernel.ravel(), 1).reshape(kernel.shape), "numbers in another order"),
         (lambda kernel: kernel + 2, "largest difference 2"),
         (lambda kernel: kernel[:1], "shape 2 x 2 x 3 x 3 in the source, 1 x 2 x 3 x 3 in the port"),
@@ -29,7 +34,7 @@ def test_how_weights_relate(change, text):
 def test_explicit_zeros_count_as_padding():
     x = np.pad(X, ((0, 0), (0, 0), (1, 0), (0, 1)))
     pad = call("pad", pads=((1, 0), (0, 1)), mode="constant", value=0.0)
-    pool = ModelLayer(call("max_pool", x, window=(2, 2)), pad)
+    pool = ModelLayer(call("max_pool", x, window=(2, 2)), (pad,))
     assert all_parameters(pool)["padding"] == ((1, 0), (0, 1))
 
 
@@ -40,7 +45,7 @@ def padded(mode, extent=1):
     if not mode:
         return ModelLayer(call("conv", kernel=kernel, padding=pads))
     x = np.pad(X, ((0, 0), (0, 0), *pads), mode)
-    return ModelLayer(call("conv", x, kernel=kernel), call("pad", pads=pads, mode=mode))
+    return ModelLayer(call("conv", x, kernel=kernel), (call("pad", pads=pads, mode=mode),))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +54,7 @@ def padded(mode, extent=1):
         (padded("wrap"), padded(""), "padding mode: circular (wrap) by 1 x 1 in the source, zeros by 1 x 1 in the "),
         (padded("edge"), padded("reflect"), "padding mode: replicate (edge) by 1 x 1 in the source, reflect by 1 x 1"),
         (padded("", 0), padded("wrap"), "padding mode: none in the source, circular (wrap) by 1 x 1 in the port"),
-        (padded("edge"), padded("edge", 0), "padding mode: replicate (edge) by 1 x 1 in the source, replicate (edge)"),
+        (padded("edge"), padded("edge", 0), "padding mode: replicate (edge) by 1 x 1 in the source, none in"),
     ],
 )
 def test_another_padding_mode_is_named_by_the_words_of_the_frameworks(source, port, text):
