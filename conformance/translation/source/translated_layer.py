@@ -13,8 +13,8 @@ from reports.results.vocabulary import Word
 class TargetLayer:
     """A layer on one surface. steps: None if the surface has no translation, for the reason.
 
-    caveats: remarks for the user. needs_shape: whether the text is for the shape of the case only. further_inputs: names
-    of the arrays after x that are no weights, such as indices.
+    caveats: remarks for the user. needs_shape: whether the text is for the shape of the case only.
+    further_inputs: names of the arrays after x that are no weights, such as indices.
     """
 
     surface: str
