@@ -178,7 +178,8 @@ def _program_lines(case: Case, backend: Backend, surface: Surface, verdict: Targ
         f"{name} {size_text(spec.shape)}" for one in case.then for name, spec in one.inputs.items() if name != "x"
     ]
     if weights:
-        notes.append(f"put the weights of the model, as in torch, in place of the zeros: {', '.join(weights)}")
+        shapes = ", ".join(weights)
+        notes.append(f"put the weights of the model in place of the zeros, the kernel as (out, in, *window): {shapes}")
     background = TranslationBackground((), load_ledger(), verified.shipped_summary())
     found = [
         replace(one, verified_text=verified_text(verdict))
