@@ -137,11 +137,16 @@ def _bin_lines(one: AuditedLayer, surface: Surface, width: int, is_converted: bo
         return
     if verdict.verdict is LayerVerdict.UNSUPPORTED:
         yield from _comment(f"the suite has no program for {layer.operator} on {surface.name}: {MANUAL_BINS}", width)
+    elif is_converted and layer.shape[2:] == tuple(layer.parameters["output_size"]):
+        yield from _comment("leave the layer out: it has a bin for every cell, so that it returns its input", width)
+        return
     elif is_converted and verdict.how == How.COMPOSED and not _has_equal_bins(layer):
         yield from _comment(SLICED_BINS, width)
     else:
         return
     for axis, (extent, count) in enumerate(zip(layer.shape[2:], layer.parameters["output_size"], strict=True)):
+        if extent == count:
+            continue
         bins = (f"{index * extent // count}:{-(-(index + 1) * extent // count)}" for index in range(count))
         yield from _comment(f"spatial axis {axis}: {', '.join(bins)}", width)
 
@@ -173,7 +178,8 @@ def _program_lines(case: Case, backend: Backend, surface: Surface, verdict: Targ
         f"{name} {size_text(spec.shape)}" for one in case.then for name, spec in one.inputs.items() if name != "x"
     ]
     if weights:
-        notes.append(f"put the weights of the model, as in torch, in place of the zeros: {', '.join(weights)}")
+        shapes = ", ".join(weights)
+        notes.append(f"put the weights of the model in place of the zeros, the kernel as (out, in, *window): {shapes}")
     background = TranslationBackground((), load_ledger(), verified.shipped_summary())
     found = [
         replace(one, verified_text=verified_text(verdict))

@@ -10,7 +10,7 @@ from conformance.cases.case import Case
 from conformance.judging.ledger import RESULT_KINDS, Ledger, LedgerEntry
 from conformance.translation.side_by_side import signed_power_reason
 
-FRACTIONAL_POWERS = "fractional-powers"
+FRACTIONAL_POWERS, KINDS = "fractional-powers", tuple(map(str, RESULT_KINDS))
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class SourceFramework:
         """Return that a fractional power has another result for negative numbers. Whole powers have conventions."""
         is_fractional = float(case.parameters.get("p", 1)) % 1 != 0
         reason = signed_power_reason(case, self.surface) if is_fractional else ""
-        return LedgerEntry(FRACTIONAL_POWERS, (), (self.surface.name,), RESULT_KINDS, reason) if reason else None
+        return LedgerEntry(FRACTIONAL_POWERS, (), (self.surface.name,), KINDS, reason) if reason else None
 
 
 def source_framework(surface: Surface, ledger: Ledger, versions: Mapping[str, str]) -> SourceFramework:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.results.audits import (
@@ -18,7 +18,7 @@ from reports.results.audits import (
 from reports.results.json_structs import measure
 from reports.results.vocabulary import How
 
-PROGRAM_WORDS = {How.PADDED: "a padding and a call", How.COMPOSED: "several calls"}
+PROGRAM_WORDS: Mapping[str, str] = {How.PADDED: "a padding and a call", How.COMPOSED: "several calls"}
 """The words for a program that is not one call."""
 MAX_NAMES = 4
 """Number of names of layers that a remark lists."""

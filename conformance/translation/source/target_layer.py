@@ -15,6 +15,7 @@ from conformance.translation.single_call import find_requested_call
 from conformance.translation.source.translated_layer import TargetLayer
 from conformance.translation.step_lowering import native_limitation
 
+INPUT = "x"
 PLACEHOLDERS = frozenset({"kernel", "bias"})
 """Variables of a program that pads first, with zeros in place of the weights of the layer."""
 PLAIN_STYLE = ModuleStyle((), "", "", "")
@@ -30,8 +31,12 @@ def _program_of(request: CaseRequest, case: Case, surface: Surface) -> Program |
 
 def _steps_of(request: CaseRequest, case: Case, program: Program, style: ModuleStyle) -> tuple[LayerStep, ...] | None:
     placeholders = PLACEHOLDERS if request.padding_mode else frozenset[str]()
-    data = frozenset(case.inputs).difference(WEIGHT_INPUTS)
+    data = frozenset(_further_inputs(case))
     return layer_steps(program.text, len(case.inputs), style, placeholders, data)
+
+
+def _further_inputs(case: Case) -> tuple[str, ...]:
+    return tuple(name for name in case.inputs if name not in (INPUT, *WEIGHT_INPUTS))
 
 
 def _caveats(case: Case, surface: Surface, program: Program) -> Iterator[str]:
@@ -88,6 +93,7 @@ def target_layer(
             *_caveats(case, surface, program),
             *_deviations(case, surface, background),
         ),
+        further_inputs=_further_inputs(case),
         needs_shape=request.shape is None and _depends_on_size(request, surface, steps, style),
     )
 

@@ -161,3 +161,26 @@ def test_adaptive_pooling_without_a_program_has_its_slices():
     assert "the suite has no program for adaptive_avg_pool on torch.nn" in lines[0]
     assert lines[-2:] == ["# spatial axis 0: 0:3, 2:5, 4:7", "# spatial axis 1: 0:3, 2:5"]
     assert program(LAYER, "", verdict=LayerVerdict.UNSUPPORTED) == ""
+
+
+def test_unequal_bins_of_a_converted_target_are_slices_that_the_audit_has_run():
+    lines = change("adaptive_avg_pool", {"output_size": (3, 5)}, (1, 4, 7, 5))
+    assert "averages of these slices" in lines[0]
+    assert lines[-1] == "# spatial axis 0: 0:3, 2:5, 4:7"
+
+
+def test_a_bin_for_every_cell_is_no_layer():
+    (line,) = change("adaptive_avg_pool", {"output_size": (7, 5)}, (1, 4, 7, 5))
+    assert line.startswith("# leave the layer out")
+
+
+def test_a_program_with_zeros_for_weights_says_which_weights_to_put_there():
+    conv = ModelLayer(
+        "c", "conv", CONV | {"stride": (1, 1), "padding": ((0, 0), (0, 0))}, (1, 4, 10, 10), kernel=(6, 4, 3, 3)
+    )
+    pads = {"pads": ((1, 1), (1, 1)), "mode": "wrap"}
+    layer = ModelLayer("c", "pad", pads, (1, 4, 8, 8), following=conv)
+    text = program(layer, "native", target=describe.surfaces_by_name()["flax.linen"])
+    assert 'padding="CIRCULAR"' in text
+    assert "put the weights of the model in place of the zeros" in text
+    assert "kernel 6 x 4 x 3" in text

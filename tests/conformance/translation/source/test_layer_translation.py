@@ -286,3 +286,9 @@ def test_arguments_of_a_dictionary_are_known_if_it_never_changes(assignment, arg
     found = texts(layer) if layer.targets else []
     assert (found == ["nn.Conv(8, (3, 3), strides=(2, 2), padding='VALID')"]) is is_known
     assert is_known or "not known from the text" in layer.problem
+
+
+def test_method_of_an_unpooling_takes_the_indices():
+    found = layers(net("u = nn.MaxUnpool2d(2, 2)"), "torch", "flax", (1, 4, 9, 9))
+    lines = list(module_lines(found, "flax.linen", registry.module_styles()["flax.linen"]))
+    assert "    def u(self, x, indices):" in lines
