@@ -19,9 +19,16 @@ from conformance.adapters import registry  # noqa: E402
 
 MODULES = {
     "torch": ("torch.nn", "torch.nn.functional", "torch"),
-    "flax": ("flax.linen", "flax.nnx"),
-    "keras": ("keras.layers", "keras.activations"),
+    "flax": ("flax.linen", "flax.nnx", "jax"),
+    "keras": ("keras.layers", "keras.activations", "keras"),
 }
+
+
+def _attribute(module: Any, name: str) -> Any:
+    """Return the attribute of a module, whose name may have the module in it: `ops.gelu`. None without one."""
+    for part in name.split("."):
+        module = getattr(module, part, None)
+    return module
 
 
 def found_defaults(framework: str) -> Iterator[tuple[str, Any, Any]]:
@@ -32,9 +39,10 @@ def found_defaults(framework: str) -> Iterator[tuple[str, Any, Any]]:
         for pattern in patterns:
             names = [pattern.replace("{rank}", rank) for rank in ("1", "2", "3")] if "{rank}" in pattern else [pattern]
             for name in names:
-                objects = [getattr(module, name) for module in modules if hasattr(module, name)]
+                objects = [one for one in (_attribute(module, name) for module in modules) if one is not None]
                 yield name, True, bool(objects)
-                for one, default in ((one, default) for one in objects[:1] for default in layer.defaults.values()):
+                given = [default for default in layer.defaults.values() if default.argument]
+                for one, default in ((one, default) for one in objects[:1] for default in given):
                     try:
                         parameter = inspect.signature(one).parameters.get(default.argument)
                     except ValueError:  # a function written in C++ has no signature

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__ = [
     "can_represent",
     "canonical_bytes",
     "dtype_kind",
+    "dtype_name",
     "highest_value",
     "json_value",
     "lowest_value",
@@ -43,6 +45,12 @@ NUMPY_DTYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
 FLOATING_DTYPES = frozenset(name for name, dtype in NUMPY_DTYPES.items() if DtypeKind.of(dtype) is DtypeKind.FLOATING)
 SHORT_FLOATS = frozenset({"float16", BFLOAT16})
 """16-bit floating dtypes."""
+
+
+@lru_cache(64)
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """Return the name of a dtype. NumPy computes it anew at each access, in some microseconds."""
+    return str(dtype.name)
 
 
 def dtype_kind(dtype: str) -> DtypeKind:
@@ -114,7 +122,7 @@ def can_represent(dtype: str, number: int | Decimal) -> bool:
 def canonical_bytes(array: Array) -> bytes:
     """Return the elements as platform-independent bytes: row-major, little-endian, one bit pattern for NaN."""
     elements = np.ascontiguousarray(array)
-    if elements.dtype.name in FLOATING_DTYPES:
+    if dtype_name(elements.dtype) in FLOATING_DTYPES:
         # NaN differs from itself.
         elements = np.where(elements != elements, np.array(math.nan, elements.dtype), elements)  # noqa: PLR0124
         elements = elements.view(f"u{elements.dtype.itemsize}")
@@ -125,7 +133,7 @@ def array_digest(*arrays: Array) -> str:
     """Return a 128-bit digest of dtypes, shapes and canonical bytes, as hexadecimal text."""
     state = hashlib.blake2b(digest_size=16)
     for array in arrays:
-        state.update(f"{array.dtype.name}{array.shape}".encode())
+        state.update(f"{dtype_name(array.dtype)}{array.shape}".encode())
         state.update(canonical_bytes(array))
     return state.hexdigest()
 

@@ -101,10 +101,8 @@ def _check_parameters(
         parameter = CALL_PARAMETERS.get(name) or PARAMETERS[name]
         if _nesting_depth(value) > MAX_NESTING.get(parameter.kind, 0):
             raise ValueError(f"{value!r} is not a valid value of the parameter {name!r}")
-        words = {
-            ParameterKind.OUTPUT: operator.outputs,
-            ParameterKind.PADDING: padding_words,
-        }.get(parameter.kind, parameter.choices)
+        is_padding, is_output = parameter.kind is ParameterKind.PADDING, parameter.kind is ParameterKind.OUTPUT
+        words = padding_words if is_padding else operator.outputs if is_output else parameter.choices
         for leaf in _leaf_values(value):
             if not (leaf in words if isinstance(leaf, str) else _is_allowed_number(parameter, leaf)):
                 raise ValueError(f"{leaf!r} is not a valid value of the parameter {name!r}")

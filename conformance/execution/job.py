@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from conformance.adapters.api import Program
 from conformance.cases.arrays import Array
@@ -40,7 +41,7 @@ class Job:
     inputs: Sequence[Array]
     expect_failure: bool = False
 
-    @property
+    @cached_property
     def input_bytes(self) -> int:
         """Total size of the inputs in bytes."""
         return sum(array.nbytes for array in self.inputs)

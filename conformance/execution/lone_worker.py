@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.execution.connection import Connection
 from conformance.execution.job import Job, WorkerLost
+from conformance.execution.protocol import program_outcome
 from conformance.execution.worker_process import UNEXPECTED_FRAME_MESSAGE, Worker
 from conformance.judging.verdict import ProgramOutcome
 
@@ -59,8 +60,8 @@ class LoneWorker(Worker):
                 # A program that kills its parent may reply, and its parent is reported as dead, too.
                 is_of_another = has_run_others and reply.outcome.message.startswith(UNEXPECTED_FRAME_MESSAGE)
                 return outcomes if is_of_another else [*outcomes, reply.outcome]
-            outcome, header = reply
-            if header.get("died") is True:
+            outcome = program_outcome(reply)
+            if reply[0].get("died") is True:
                 outcome = replace(outcome, message=outcome.message + connection.last_output(wait=False))
             outcomes.append(outcome)
         return outcomes
@@ -71,8 +72,8 @@ class LoneWorker(Worker):
         for _ in range(times):
             connection.send({"program": job.program.digest, "text": job.program.text}, job.inputs)
             reply = self._receive_reply(connection, self.limits.case_seconds)
-            outcomes.append(reply.outcome if isinstance(reply, WorkerLost) else reply[0])
-            if isinstance(reply, WorkerLost) or reply[1]["exit"]:
+            outcomes.append(reply.outcome if isinstance(reply, WorkerLost) else program_outcome(reply))
+            if isinstance(reply, WorkerLost) or reply[0]["exit"]:
                 break
         self._kill_current()
         # Its framework is imported while results of other workers are judged. A single job needs no second process.

@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 
 from conformance.adapters.api import Backend, used_features
-from conformance.cases.arrays import NUMPY_DTYPES, Array
+from conformance.cases.arrays import NUMPY_DTYPES, Array, dtype_name
 from conformance.execution.worker import FRAME_LENGTHS, MAX_REPLY_BYTES
 from conformance.judging.verdict import ProgramOutcome
 from reports.results.vocabulary import Outcome
@@ -35,7 +35,7 @@ Frame = tuple[dict[str, Any], list[Array]]
 
 def encode_frame(header: dict[str, Any], arrays: Sequence[Array]) -> bytes:
     """Return a header and arrays as a frame."""
-    header["arrays"] = [{"dtype": array.dtype.name, "shape": array.shape} for array in arrays]
+    header["arrays"] = [{"dtype": dtype_name(array.dtype), "shape": array.shape} for array in arrays]
     text = json.dumps(header).encode()
     body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
     return FRAME_LENGTHS.pack(len(text), len(body)) + text + body
@@ -102,6 +102,20 @@ def is_program_reply(header: Mapping[str, Any]) -> bool:
     if not all(isinstance(text, str) for text in texts):
         return False
     return kind in WORKER_OUTCOMES and type(seconds) is float and 0 <= seconds < math.inf
+
+
+def program_outcome(reply: Frame, *, alone: bool = False, process: int = 0) -> ProgramOutcome:
+    """Return the outcome in a valid reply to `run`. alone, process: see ProgramOutcome."""
+    header, arrays = reply
+    return ProgramOutcome(
+        Outcome(header["outcome"]),
+        tuple(arrays),
+        header["message"],
+        header["seconds"],
+        changed_state=tuple(header["changed"]),
+        alone=alone,
+        process=process,
+    )
 
 
 def start_environment(reply: Mapping[str, Any], backend: Backend) -> dict[str, Any]:

@@ -247,9 +247,11 @@ class Run:
 
     def _run_tasks(self, tasks: Iterator[Task], file: ResultsFile, progress: ResultCallback) -> None:
         finished = file.contents.results
-        keys = ((case.id, surface.name) for case, surface, _ in self._positions())
-        remaining = sum(key not in finished for key in keys)
-        unfinished = (task for task in tasks if (task.case.id, task.surface.name) not in finished)
+        remaining, unfinished = self.task_count, tasks
+        if finished:
+            keys = ((case.id, surface.name) for case, surface, _ in self._positions())
+            remaining = sum(key not in finished for key in keys)
+            unfinished = (task for task in tasks if (task.case.id, task.surface.name) not in finished)
         ordered = in_run_order(unfinished, self.judge.expected_failures)
         # The pool takes jobs ahead of the outcomes that it yields, so that workers run while results are judged.
         for_jobs, for_results = tee(ordered)
@@ -288,9 +290,12 @@ class Run:
         _, result, convention = self.judge_confirmed(task, outcome, expected)
         if convention is not None and (task.case.id, task.surface.name) not in contents.conventions:
             file.write(convention)
-        # `merge` sorts the results of all shards by this position, into the order of the undivided run.
-        order = run_order(self.judge.expected_failures(task))
-        file.write(replace(result, place=(order, task.number)) if self.selection.shard else result)
+        if self.selection.shard:
+            # `merge` sorts the results of all shards by this position, into the order of the undivided run.
+            place = run_order(self.judge.expected_failures(task)), task.number
+            file.write(replace(result, place=place))
+        else:
+            file.write(result)
         return result
 
     def judge_confirmed(

@@ -27,6 +27,8 @@ from reports.results import ConventionRecord, DifferenceKind, How, Outcome, Part
 
 FATAL_OUTCOMES = frozenset({Outcome.CRASHED, Outcome.TIMED_OUT})
 """Outcomes that end the process of the worker."""
+EXPECTED_FAILURES = FATAL_OUTCOMES | {Status.FLAKY}
+"""Outcomes and statuses that change the place of a task in the execution order, if they are expected."""
 
 ComputeExpected = Callable[[Case], Expected]
 
@@ -102,16 +104,19 @@ class TaskJudge:
 
         changed_by: the part of a route that changes the result.
         """
-        names = ledger_surfaces(task.surface, changed_by)
-        found = (self._ledger.find_entry(task.case, name, *self._machine) for name in names)
-        return next(filter(None, found), None)
+        for name in ledger_surfaces(task.surface, changed_by):
+            if entry := self._ledger.find_entry(task.case, name, *self._machine):
+                return entry
+        return None
 
     def expected_failures(self, task: Task) -> frozenset[str]:
         """Return the fatal outcomes and flakiness that the ledger or a declaration lists for a task."""
         entry = self.ledger_entry(task)
-        declaration = self._surfaces[task.surface.name].declaration_for(task.case.convention_id or "", task.case.id)
-        listed = {*(entry.kinds if entry else ()), *([declaration.answer] if declaration else ())}
-        return (FATAL_OUTCOMES | {Status.FLAKY}) & listed
+        listed = [*entry.kinds] if entry else []
+        convention, surface = task.case.convention_id, self._surfaces[task.surface.name]
+        if convention and (declaration := surface.declaration_for(convention, task.case.id)):
+            listed.append(declaration.answer)
+        return EXPECTED_FAILURES.intersection(listed)
 
     def combine_outcomes(self, case: Case, outcomes: Sequence[ProgramOutcome]) -> ProgramOutcome:
         """Combine the outcomes of the repeated runs of a case into one."""

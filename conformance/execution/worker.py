@@ -284,11 +284,11 @@ def remove_temporary_files(folder: str) -> None:
             os.unlink(folder)
         else:
             shutil.rmtree(folder)
-    except FileNotFoundError:
-        pass
     except (OSError, RecursionError):
-        # Folders without permissions, or more of them in each other than Python can remove.
-        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+        # Folders without permissions, more of them in each other than Python can remove, or a part that another process
+        # has just removed.
+        commands = (["chmod", "-R", "u+rwX"], ["rm", "-rf"]) if os.path.lexists(folder) else ()
+        for command in commands:
             subprocess.run([*command, "--", folder], check=False, stderr=subprocess.DEVNULL)  # noqa: S603
 
 

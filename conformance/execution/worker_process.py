@@ -27,6 +27,7 @@ from conformance.execution.protocol import (
     Frame,
     is_program_reply,
     is_start_reply,
+    program_outcome,
     start_environment,
     start_failure_message,
     start_message,
@@ -260,7 +261,9 @@ class Worker:
         """Return the outcome of a job that ended its process, after further runs in new processes."""
         first, again = lost.outcome, self._run_in_new_process(job)
         if self.backend.trusted:
-            if (again.kind == first.kind and _cause(again) == _cause(first)) or not lost.may_have_earlier_cause:
+            if again.kind == first.kind and (_cause(again) == _cause(first) or not lost.may_have_earlier_cause):
+                return combine_retry(again, first)  # the last output of the first run may be that of another program
+            if not lost.may_have_earlier_cause:
                 return combine_retry(first, again)
             # An earlier job may have been the cause. The next run then counts as the first one of this job.
             return again if again.kind in JUDGED_OUTCOMES else combine_retry(again, self._run_in_new_process(job))
@@ -271,7 +274,8 @@ class Worker:
         third = self._run_in_new_process(job)
         if not is_same_outcome(again, third):
             return combine_retry(first if again.kind in JUDGED_OUTCOMES else again, third)
-        return replace(again, after_others=outcome_text(first))
+        confirmed = again if again.kind in JUDGED_OUTCOMES else combine_retry(again, third)
+        return replace(confirmed, after_others=outcome_text(first))
 
     def _run_in_new_process(self, job: Job) -> ProgramOutcome:
         """Run a job alone in a new process."""
@@ -314,40 +318,29 @@ class Worker:
         if self._launched_at is not None:
             self._wait_for_setup(self.connection)
         reply = self._receive_reply(self.connection, limit, wait=wait)
-        process = self.connection.process.pid if self.connection else 0
         alone, self._has_run_programs = not self._has_run_programs, True
         if isinstance(reply, WorkerLost):
             return replace(reply, outcome=replace(reply.outcome, alone=alone))
-        outcome, header = replace(reply[0], alone=alone, process=process), reply[1]
+        outcome = program_outcome(reply, alone=alone, process=self.connection.process.pid if self.connection else 0)
         self._pace.add_job(outcome.seconds)
         # The worker has survived, for example a MemoryError, but its state may be damaged.
-        if self.retry and outcome.kind == Outcome.CRASHED and not header["certain"]:
+        if self.retry and outcome.kind == Outcome.CRASHED and not reply[0]["certain"]:
             self._kill_current()
             return WorkerLost(outcome)
-        if header["exit"]:
-            self.end_process(header["exit"])
+        if reason := reply[0]["exit"]:
+            self.end_process(reason)
             return WorkerLost(outcome, needs_retry=False)
         return outcome
 
-    def _receive_reply(
-        self, connection: Connection, limit: float, *, wait: bool = True
-    ) -> tuple[ProgramOutcome, dict[str, Any]] | WorkerLost:
-        """Return the outcome in the next reply, and its header."""
+    def _receive_reply(self, connection: Connection, limit: float, *, wait: bool = True) -> Frame | WorkerLost:
+        """Return the next reply, which must be one to `run`."""
         reply = self._receive(connection, limit, wait=wait)
         if isinstance(reply, WorkerLost):
             return reply
-        header, arrays = reply
-        if not is_program_reply(header):
+        if not is_program_reply(reply[0]):
             self._kill_current()
             return WorkerLost(ProgramOutcome(Outcome.CRASHED, message=INVALID_REPLY_MESSAGE))
-        outcome = ProgramOutcome(
-            Outcome(header["outcome"]),
-            tuple(arrays),
-            header["message"],
-            header["seconds"],
-            changed_state=tuple(header["changed"]),
-        )
-        return outcome, header
+        return reply
 
     def _receive(self, connection: Connection, limit: float, *, wait: bool) -> Frame | WorkerLost:
         try:

@@ -30,6 +30,8 @@ NON_SPATIAL_AXES = 2
 """Number of axes that are not spatial: batch and channels."""
 
 
+CONVENTION = "the result depends on {}, on which documents differ"
+"""Begin of the reasons why a candidate is not checked; `{}` is the id of a convention."""
 CHECKED_REJECTIONS = frozenset({"PadsBeyondTheExtent"})
 """Violations of conventions for which a surface that declares a rejection must reject every call."""
 
@@ -58,18 +60,20 @@ def unsupported_by_oracle(
     """
     observed = conventions_of(candidate)
     if observed and isinstance(program, Program) and program.how != How.NATIVE:
-        return Unsupported(f"the case observes {observed[0]}, which is checked for native calls only")
+        return Unsupported(
+            f"{CONVENTION.format(observed[0])}; it is checked for single calls, and this program has several"
+        )
     for convention_id in observed:
         declared = surface.declarations.get(convention_id)
         if declared is None:
-            return Unsupported(f"the case observes {convention_id}, for which the surface declares no answer")
+            return Unsupported(f"{CONVENTION.format(convention_id)}; the answer of {surface.name} is not known")
         is_own = declared.answer == reference_answer(convention_id)
         if declared.depends_on or not (is_own or _reading(convention_id, declared.answer) is not None):
-            return Unsupported(f"the case observes {convention_id}, for which the surface declares {declared.summary}")
+            return Unsupported(f"{CONVENTION.format(convention_id)}; {surface.name} answers {declared.summary}")
         if any(map(known, _cases_of_convention(convention_id, candidate.rank))):
             # The declaration is for all ranks together; the ledger records that this rank deviates from it.
             where = f"{candidate.rank} spatial axes"
-            return Unsupported(f"the case observes {convention_id}, from which the surface deviates for {where}")
+            return Unsupported(f"{CONVENTION.format(convention_id)}; {surface.name} has another answer for {where}")
     expect = candidate.case.expect
     return _unsupported_rejection(candidate.operator, surface, expect, known) if isinstance(expect, Rejected) else None
 

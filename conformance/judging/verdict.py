@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from conformance.adapters.api import Declaration
-from conformance.cases.arrays import FLOATING_DTYPES, Array, array_digest
+from conformance.cases.arrays import FLOATING_DTYPES, Array, array_digest, dtype_name
 from conformance.judging.expected import Expected, Target, find_print_mismatch
 from reference import Exact
 from reports.results.vocabulary import DifferenceKind, Outcome, Verdict
@@ -150,7 +150,7 @@ def _compare_arrays(got: Array, exact: Exact, target: Target) -> OutcomeVerdict:
 
 def _budget_used(got: Array, exact: Exact, bound: Array | None) -> Array:
     """Return error / bound of every element: 0 where there is no error, infinite for an error where the bound is 0."""
-    if exact.exact and got.dtype.name not in FLOATING_DTYPES:
+    if exact.exact and dtype_name(got.dtype) not in FLOATING_DTYPES:
         return np.where(got == exact.value, 0.0, np.inf)
     error = exact.distance(got)
     limit = np.zeros(error.shape) if bound is None else bound
@@ -163,7 +163,7 @@ def _worst_element(got: Array, exact: Exact, used: Array) -> WorstElement:
     position = tuple(int(part) for part in index)
     # Users compare with the result rounded to the dtype. The error relative to the bound is that of the exact result.
     expected, value = exact.value[index], got[index]
-    if expected.dtype.name not in FLOATING_DTYPES:
+    if dtype_name(expected.dtype) not in FLOATING_DTYPES:
         absolute = float(abs(int(value) - int(expected)))
         return WorstElement(position, expected.item(), value.item(), absolute, absolute)
     with np.errstate(all="ignore"):

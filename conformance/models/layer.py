@@ -12,10 +12,14 @@ from conformance.cases.operators import OPERATORS, PARAMETERS, Operator, Padding
 from conformance.translation.call_text import call_text
 from conformance.translation.option_text import size_text
 
+Setting = float | str | bool | None
+"""A number, a word or a truth value of a layer without a window."""
 MAX_AXES = 6
 """Maximum number of spatial axes of a layer."""
 MAX_NUMBER = 1_000_000
 """Maximum extent, and maximum of every other number, of a layer. Larger ones are refused."""
+DIVISORS = frozenset({"window", "stride", "output_size"})
+"""Parameters that divide an extent where a layer is shortened."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,8 @@ def _problem_of_numbers(layer: ModelLayer) -> str:
             return f"{layer.operator} has no parameter {name!r}"
         if PARAMETERS[name].is_per_axis and not isinstance(value, str) and len(value) != layer.rank:
             return f"{name} {value!r} does not have a value for each of the {layer.rank} axes"
+        if name in DIVISORS and 0 in value:
+            return f"{name} {value!r} contains 0"
     if min((*layer.shape[1:], *layer.kernel)) < 1:
         return f"an extent of its shapes {list(layer.shape)} {list(layer.kernel)} is not positive"
     numbers = _numbers([layer.shape[1:], layer.kernel, *layer.parameters.values()])
@@ -187,7 +193,7 @@ class Model:
     """A model: its layers with windows, and the number of its other layers by their kind.
 
     source: the file or the reference. surface: the surface whose answers to conventions hold for the model.
-    nodes: all nodes in the order of the graph, if the reader lists them. settings: numbers of other layers on whose
+    nodes: all nodes in the order of the graph, if the reader lists them. settings: values of other layers on whose
     default frameworks differ, by the kind of the layer: the different ones, each by the names of the framework.
     versions: of the packages with which it was read. is_run: whether users run it on the surface.
     """
@@ -197,7 +203,7 @@ class Model:
     layers: tuple[ModelLayer, ...]
     others: Mapping[str, int] = field(default_factory=dict)
     nodes: tuple[ModelNode, ...] = ()
-    settings: Mapping[str, Sequence[Mapping[str, float | None]]] = field(default_factory=dict)
+    settings: Mapping[str, Sequence[Mapping[str, Setting]]] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     is_run: bool = True
 

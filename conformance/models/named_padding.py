@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from conformance.adapters.api import Surface
-from conformance.cases.operators import OPERATORS, Arithmetic
+from conformance.cases.operators import OPERATORS, Arithmetic, PaddingWord
 from conformance.models.layer import ModelLayer
 from conformance.models.questions import Numbers, candidate_with
 from conformance.translation.option_text import size_text
 from conformance.translation.single_call import names_padding
 from reference import Windows
 
+PAD = "pad"
 SIZE_NOTE = "the model computes its padding SAME from the input size, and the numbers here are right"
 MAX_SIZES = 4
 """Number of other sizes that are named in each direction."""
@@ -19,9 +21,24 @@ MAX_SIZES = 4
 
 def size_note(layer: ModelLayer, surface: Surface) -> str:
     """Return for which input sizes the padding of a target is that of the model; "" if for all."""
+    if layer.operator == PAD:
+        return _note_of_pad(layer)
     if not layer.computed_padding or names_padding(candidate_with(Numbers.INTEGERS, layer).case, surface):
         return ""
     sizes = list(_sizes(layer))
+    return _note(sizes)
+
+
+def _note_of_pad(layer: ModelLayer) -> str:
+    """Return the note of a padding that a convolution after it computes from the size of the input."""
+    conv = layer.following
+    if not layer.padding_word or conv is None:
+        return ""
+    own = replace(conv, shape=layer.shape, parameters={**conv.parameters, "padding": PaddingWord.SAME_UPPER.value})
+    return _note(list(_sizes(own))) if own.computed_padding else ""
+
+
+def _note(sizes: Sequence[tuple[tuple[int, ...], bool]]) -> str:
     if all(is_same for _, is_same in sizes):
         return ""
     right, wrong = ([size_text(size) for size, is_same in sizes if is_same is wanted] for wanted in (True, False))

@@ -29,6 +29,7 @@ SPECIAL_BATCH = 2
 class Numbers(Word):
     """The numbers of an input."""
 
+    DISTINCT = "different integers"
     INTEGERS = "integers"
     NEGATIVE = "negative integers"
     MANTISSAS = "full mantissas"
@@ -39,7 +40,7 @@ class Numbers(Word):
     OWN_WEIGHTS = "the weights of the model"
 
 
-NORM = "lp_pool"
+NORM, INDICES = "lp_pool", "indices"
 P_1_CONVENTION, ODD_P_CONVENTION = "lp_pool/p-1-of-negative-values", "lp_pool/odd-p-of-negative-values"
 MARKS: Mapping[Numbers, str] = {Numbers.NAN: "nan", Numbers.INFINITY: "inf", Numbers.MINUS_INFINITY: "-inf"}
 
@@ -75,6 +76,9 @@ def questions_of(checked: CheckedLayer) -> list[Question]:
 
 def _questions(checked: CheckedLayer) -> Iterator[Question]:
     layer, small, special = checked.layer, checked.small, checked.special
+    if layer.parameters.get("output") == INDICES:
+        # First, because which of equal cells is the largest is a convention, which not every target can be asked.
+        yield Question(Numbers.DISTINCT, make_candidate(layer, {"values": "distinct"}))
     arithmetic, kind = OPERATORS[layer.operator].arithmetic, dtype_kind(layer.dtype)
     yield Question(Numbers.INTEGERS, make_candidate(layer, SIGNED_INTEGER_INPUT))
     if arithmetic is Arithmetic.SELECTION and NUMPY_DTYPES[layer.dtype].kind != "u":

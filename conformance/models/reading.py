@@ -18,10 +18,11 @@ import msgspec
 from conformance import ConformanceError, IncompleteRun
 from conformance.adapters import registry
 from conformance.adapters.api import EXTRACTION_FILE, ModelReader
-from conformance.models.layer import Model, ModelLayer, ModelNode, validated
+from conformance.models.layer import Model, ModelLayer, ModelNode, Setting, validated
 from conformance.models.padded_layers import with_followers
 from conformance.system import processes
 from conformance.system.suggestions import suggestion
+from reports.results.files import NOT_REGULAR
 
 MAX_RESULT_BYTES = 256 << 20
 """Maximum size of the list of layers."""
@@ -56,7 +57,7 @@ class _NodeRecord(msgspec.Struct):
 class _ResultRecord(msgspec.Struct):
     layers: list[_LayerRecord] = []
     others: dict[str, int] = {}
-    settings: dict[str, list[dict[str, float | None]]] = {}
+    settings: dict[str, list[dict[str, Setting]]] = {}
     nodes: list[_NodeRecord] = []
     surface: str = ""
     versions: dict[str, str] = {}
@@ -130,6 +131,10 @@ def _readers_text(known: Mapping[str, ModelReader]) -> str:
 
 def read_model(source: ModelSource, seconds: float = READ_SECONDS) -> Model:
     """Return the layers of a model. Raises ConformanceError in one line that names the model and the problem."""
+    path = Path(source.text)
+    # The reader would wait for a pipe, and read a device until its limit of memory.
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ConformanceError(f"{source.text}: {NOT_REGULAR}")
     memory = max(processes.machine_memory_bytes() // 2, LEAST_MEMORY_BYTES)
     limits = {"memory_bytes": memory, "processor_seconds": int(seconds)}
     with tempfile.TemporaryDirectory(prefix="conformance-model-") as folder:
@@ -211,6 +216,14 @@ def _run_extraction(source: ModelSource, request: Path, result: Path, folder: st
             processes.kill_group(process.pid, mark)
             process.wait()
     if status < 0:
-        return f"the process of the reader ended with {signal.Signals(-status).name}"
+        return f"the process of the reader ended with {_signal_name(-status)}"
     lines = log.read_bytes()[-4000:].decode("utf-8", "replace").splitlines()
     return next((line.strip() for line in reversed(lines) if line.strip()), "")[:MAX_ERROR_LENGTH]
+
+
+def _signal_name(number: int) -> str:
+    """Return the name of a signal, or its number if it has no name, like most real-time signals."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

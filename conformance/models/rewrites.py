@@ -14,7 +14,7 @@ from conformance import ConformanceError
 from conformance.adapters.api import Backend, Surface, Unsupported
 from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS, Geometry
-from conformance.cases.steps import Step, case_step
+from conformance.cases.steps import BuildingBlock, Step, case_step
 from conformance.exploration.finding_conditions import CORRECT_STATUSES
 from conformance.judging.ledger import load_ledger
 from conformance.models.layer import ModelLayer
@@ -25,7 +25,7 @@ from conformance.translation import text, verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
 from conformance.translation.option_text import size_text
-from conformance.translation.rewrites import REWRITES
+from conformance.translation.rewrites import REWRITES, SINGLE_CALLS
 from conformance.translation.side_by_side import (
     TranslationBackground,
     case_in_one_call,
@@ -39,6 +39,10 @@ from reports.results.vocabulary import How
 
 NO_CHANGE_KNOWN = "no change of the model is known with which its layers compute this; --full-programs prints a graph"
 MANUAL_BINS = "reduce each of these slices to one number for each channel, and join the numbers; not run in this audit"
+SLICED_BINS = (
+    "before the conversion, write the layer as the averages of these slices, one axis after the other, and join them; "
+    "this audit has run it with these operators of the target, and --full-programs prints the graph"
+)
 PAD = "pad"
 Programs = Mapping[tuple[int, str], str]
 """What to write, by the number of the distinct layer and the name of the target."""
@@ -86,12 +90,11 @@ def rewrite_programs(
             if verdict is None or one.checked is None:
                 continue
             case, is_converted = _case_to_write(one, surface), surface.is_converted and not with_graphs
-            lines = [
-                *_bin_lines(one, surface, width),
-                *(special_lines(verdict, surface, width) if is_converted else ()),
-            ]
+            bins = list(_bin_lines(one, surface, width, is_converted))
+            lines = [*bins, *(special_lines(verdict, surface, width) if is_converted else ())]
+            lines += source_lines(verdict, source, surface, width) if case is not None else ()
             if case is not None and is_converted:
-                lines += change_lines(case, surface, source, width)
+                lines += [] if bins else change_lines(case, surface, source, width)
             elif case is not None:
                 lines += _program_lines(case, backend, surface, verdict, width)
             if lines:
@@ -110,16 +113,47 @@ def special_lines(verdict: TargetVerdict, surface: Surface, width: int) -> Itera
     yield from _comment(f"{text}: where they can occur, test the input of the model for them before it runs", width)
 
 
-def _bin_lines(one: AuditedLayer, surface: Surface, width: int) -> Iterator[str]:
-    """Yield the slices that adaptive pooling on a surface without it consists of."""
-    layer = one.layer
-    is_unsupported = one.verdicts[surface.name].verdict is LayerVerdict.UNSUPPORTED
-    if not is_unsupported or OPERATORS[layer.operator].geometry is not Geometry.BINS:
+def source_lines(verdict: TargetVerdict, source: Surface | None, surface: Surface, width: int) -> Iterator[str]:
+    """Yield that a program has the result of the reference, where the model's framework has another."""
+    name = source.name if source else "the framework of the model"
+    groups: dict[str, list[str]] = {}
+    for numbers, entry in verdict.source_deviations.items():
+        groups.setdefault(" ".join(entry.reason.split()), []).append(numbers)
+    for reason, found in groups.items():
+        text = f"this computes the result of the reference for {_listed(found)}, and {name} another one: {reason}"
+        yield from _comment(text, width)
+    for numbers, one in verdict.conventions.items():
+        answers = f"this computes {one.target_answer!r} on {surface.name}, and {name} {one.source_answer!r}"
+        yield from _comment(f"for {numbers}, {answers} (convention {one.convention})", width)
+
+
+def _bin_lines(one: AuditedLayer, surface: Surface, width: int, is_converted: bool) -> Iterator[str]:
+    """Yield the slices that adaptive pooling on a surface without it consists of.
+
+    is_converted: whether the program is not printed, because a converter writes the model.
+    """
+    layer, verdict = one.layer, one.verdicts[surface.name]
+    if OPERATORS[layer.operator].geometry is not Geometry.BINS:
         return
-    yield from _comment(f"the suite has no program for {layer.operator} on {surface.name}: {MANUAL_BINS}", width)
+    if verdict.verdict is LayerVerdict.UNSUPPORTED:
+        yield from _comment(f"the suite has no program for {layer.operator} on {surface.name}: {MANUAL_BINS}", width)
+    elif is_converted and layer.shape[2:] == tuple(layer.parameters["output_size"]):
+        yield from _comment("leave the layer out: it has a bin for every cell, so that it returns its input", width)
+        return
+    elif is_converted and verdict.how == How.COMPOSED and not _has_equal_bins(layer):
+        yield from _comment(SLICED_BINS, width)
+    else:
+        return
     for axis, (extent, count) in enumerate(zip(layer.shape[2:], layer.parameters["output_size"], strict=True)):
+        if extent == count:
+            continue
         bins = (f"{index * extent // count}:{-(-(index + 1) * extent // count)}" for index in range(count))
         yield from _comment(f"spatial axis {axis}: {', '.join(bins)}", width)
+
+
+def _has_equal_bins(layer: ModelLayer) -> bool:
+    sizes = zip(layer.shape[2:], layer.parameters["output_size"], strict=True)
+    return all(bins and extent % bins == 0 for extent, bins in sizes)
 
 
 def _case_to_write(one: AuditedLayer, surface: Surface) -> Case | None:
@@ -140,6 +174,12 @@ def _program_lines(case: Case, backend: Backend, surface: Surface, verdict: Targ
     """Yield the program, with what was verified in this audit."""
     single = single_call_case(case, surface)
     notes = [verdict.reason] if verdict.how == How.NATIVE and verdict.reason else []
+    weights = [
+        f"{name} {size_text(spec.shape)}" for one in case.then for name, spec in one.inputs.items() if name != "x"
+    ]
+    if weights:
+        shapes = ", ".join(weights)
+        notes.append(f"put the weights of the model in place of the zeros, the kernel as (out, in, *window): {shapes}")
     background = TranslationBackground((), load_ledger(), verified.shipped_summary())
     found = [
         replace(one, verified_text=verified_text(verdict))
@@ -172,30 +212,43 @@ def change_lines(case: Case, surface: Surface, source: Surface | None, width: in
     if not steps:
         yield from _comment(NO_CHANGE_KNOWN, width)
         return
-    *pads, layer = steps
-    words = call_text(layer.operator, layer.parameters, layer.kernel)
-    for pad in pads:
-        value = f" with {pad.parameters['value']:g}"
-        yield from _comment(f"before the conversion, pad the input{value} by {size_text(pad.padding)}; then", width)
-    yield from _comment(f"write the layer as {layer.operator}, {words}", width)
+    for words in map(_step_text, steps):
+        yield from _comment(words, width)
     lines = [lower_step(step, source, native_only=False, inner=False) for step in steps] if source else []
     if lines and not any(isinstance(one, Unsupported) for one in lines):
         yield from (line for one in lines if not isinstance(one, Unsupported) for line in one[0])
 
 
+def _step_text(step: Step) -> str:
+    """Return what to change in the model before its conversion, for one of the layers in place of a layer."""
+    if step.operator == PAD:
+        value = f" with {step.parameters['value']:g}" if "value" in step.parameters else ""
+        return f"before the conversion, pad the input{value} by {size_text(step.padding)}; then"
+    if step.operator == BuildingBlock.SCALE:
+        return "multiply the result by these numbers, which are the cells of the window over those that count"
+    if step.parts:
+        parts = "; ".join(map(_step_text, step.parts))
+        return f"{parts}; and divide by the same of ones, which is the fraction of cells that count"
+    words = call_text(step.operator, step.parameters, step.kernel)
+    return f"write the layer as {', '.join(filter(None, [step.operator, words]))}"
+
+
 def _steps_in_model(case: Case, surface: Surface) -> Sequence[Step]:
-    """Return padding and a layer, or one layer, with the same result, each of which the surface has as one call."""
+    """Return layers with the same result, each of which the surface has as one call; () if none are known."""
     single = single_call_case(case, surface)
     if single:
         return (case_step(single),)
-    for rewrite in REWRITES.get(case.operator, ()):
+    for rewrite in (*REWRITES.get(case.operator, ()), *SINGLE_CALLS.get(case.operator, ())):
         steps = rewrite(case_step(case))
-        names = [step.operator for step in steps]
-        if names in ([PAD, case.operator], [case.operator]) and not any(
-            isinstance(lower_step(step, surface, native_only=True, inner=False), Unsupported) for step in steps
-        ):
+        if steps and all(_is_one_operator(step, surface) for one in steps for step in (one.parts or (one,))):
             return steps
     return ()
+
+
+def _is_one_operator(step: Step, surface: Surface) -> bool:
+    """Whether the surface has a step as one call. A multiplication by numbers is one in every format of models."""
+    is_scale = step.operator == BuildingBlock.SCALE
+    return is_scale or not isinstance(lower_step(step, surface, native_only=True, inner=False), Unsupported)
 
 
 def _comment(line: str, width: int) -> list[str]:

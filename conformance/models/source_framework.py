@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from conformance.adapters.api import Surface
 from conformance.cases.case import Case
 from conformance.judging.ledger import RESULT_KINDS, Ledger, LedgerEntry
+from conformance.translation.side_by_side import signed_power_reason
+
+FRACTIONAL_POWERS, KINDS = "fractional-powers", tuple(map(str, RESULT_KINDS))
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,13 @@ class SourceFramework:
 
         cpu: features of the processor.
         """
-        return self.ledger.find_entry(case, self.surface.name, {}, cpu)
+        return self.ledger.find_entry(case, self.surface.name, {}, cpu) or self._fractional_powers(case)
+
+    def _fractional_powers(self, case: Case) -> LedgerEntry | None:
+        """Return that a fractional power has another result for negative numbers. Whole powers have conventions."""
+        is_fractional = float(case.parameters.get("p", 1)) % 1 != 0
+        reason = signed_power_reason(case, self.surface) if is_fractional else ""
+        return LedgerEntry(FRACTIONAL_POWERS, (), (self.surface.name,), KINDS, reason) if reason else None
 
 
 def source_framework(surface: Surface, ledger: Ledger, versions: Mapping[str, str]) -> SourceFramework:

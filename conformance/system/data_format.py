@@ -97,9 +97,10 @@ class _Writer:
         if kind in self._indices and isinstance(value, Enum):
             return [ENUM, self._indices[kind], self.add(value.value)], True
         if kind in self._indices and is_dataclass(value):
-            names = tuple(vars(value) if hasattr(value, "__dict__") else (one.name for one in fields(value)))
+            names = [*(vars(value) if hasattr(value, "__dict__") else (one.name for one in fields(value)))]
             values = (self.add(getattr(value, name)) for name in names)
-            return [INSTANCE, self._indices[kind], self.add(names), *values], False
+            # The names are one text: many instances of a class in a document share it.
+            return [INSTANCE, self._indices[kind], self.add(" ".join(names)), *values], False
         if kind is Decimal:
             return [DECIMAL, str(value)], True
         if kind is Fraction:
@@ -114,8 +115,9 @@ Get = Callable[[int], Any]
 
 
 @lru_cache(1024)
-def _checked_names(kind: type, names: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+def _checked_names(kind: type, text: str) -> tuple[tuple[str, ...], bool]:
     """Return the names and whether instances have a `__dict__`. Raises ValueError if a field has no name."""
+    names = tuple(text.split())
     if not {one.name for one in fields(kind)} <= {*names}:
         raise ValueError(f"{kind.__qualname__} without all of its fields")
     return names, bool(kind.__dictoffset__)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.results.audits import (
@@ -18,9 +18,11 @@ from reports.results.audits import (
 from reports.results.json_structs import measure
 from reports.results.vocabulary import How
 
+PROGRAM_WORDS: Mapping[str, str] = {How.PADDED: "a padding and a call", How.COMPOSED: "several calls"}
+"""The words for a program that is not one call."""
 MAX_NAMES = 4
 """Number of names of layers that a remark lists."""
-MAX_TEXT = 320
+MAX_TEXT = 600
 """Maximum length of a reason, in characters."""
 
 
@@ -66,9 +68,13 @@ class Remark:
     @property
     def names(self) -> str:
         """The names of the layers; of many, the first ones and the number of the others."""
-        names = self.all_names
-        further = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-        return ", ".join(names[:MAX_NAMES]) + further
+        return listed_names(self.all_names)
+
+
+def listed_names(names: Sequence[str]) -> str:
+    """Return the names of layers; of many, the first ones and the number of the others."""
+    further = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + further
 
 
 RemarkKey = tuple[str, LayerVerdict, str]
@@ -120,7 +126,7 @@ def _statements(verdict: TargetVerdictRecord) -> Iterator[tuple[LayerVerdict, st
     is_known_rewrite = verdict.verdict is LayerVerdict.EXPLAINED and verdict.how != How.NATIVE and verdict.reason
     if verdict.verdict is LayerVerdict.REWRITE or is_known_rewrite:
         reason = shortened(verdict.reason) or "one call does not do it"
-        yield LayerVerdict.REWRITE, f"written {verdict.how}: {reason}", None
+        yield LayerVerdict.REWRITE, f"written as {PROGRAM_WORDS.get(verdict.how, verdict.how)}: {reason}", None
     elif verdict.reason:
         # How the one call is written is no difference, also where the target has another answer for some numbers.
         is_call = verdict.how == How.NATIVE or not verdict.differences
@@ -222,13 +228,28 @@ def notes_of(audit: AuditRecord) -> list[str]:
             "are those of the model. Special values, full mantissas and weights are checked on shorter axes with the "
             "same windows at both ends; special values of maxima on 4,096 cells or more if the layer has as many."
         )
-    skipped = {
-        f"{target}: not compared for {', '.join(verdict.not_compared)} on some layers: {shortened(reason)}."
-        for one in audit.layers
-        for target, verdict in one.verdicts.items()
-        for reason in list(verdict.not_compared.values())[:1]
-    }
-    return [*found, *sorted(skipped), *not_read_lines(audit), *filter(None, [others_text(audit)]), *audit.other_notes]
+    return [
+        *found,
+        *_not_compared_lines(audit),
+        *not_read_lines(audit),
+        *filter(None, [others_text(audit)]),
+        *audit.other_notes,
+    ]
+
+
+def _not_compared_lines(audit: AuditRecord) -> list[str]:
+    """Return a line for each target, numbers and reason for which layers were not compared, with their names."""
+    skipped: dict[tuple[str, str, str], list[str]] = {}
+    for one in audit.layers:
+        for target, verdict in one.verdicts.items():
+            reason = next(iter(verdict.not_compared.values()), "")
+            if reason:
+                key = (target, ", ".join(verdict.not_compared), shortened(reason))
+                skipped.setdefault(key, []).extend(one.names)
+    return [
+        f"{target}: not compared for {numbers}: {reason} [{listed_names(names)}]."
+        for (target, numbers, reason), names in sorted(skipped.items())
+    ]
 
 
 def smallest_title(smallest: SmallestRecord) -> str:

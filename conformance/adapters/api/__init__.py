@@ -106,6 +106,7 @@ from conformance.adapters.api.layer_parser import (
     parse_layer_call,
 )
 from conformance.adapters.api.layers import (
+    ADD_SHAPE,
     IMPLIED_GROUPS,
     PADDING_MODE,
     ArgumentReading,
@@ -136,6 +137,7 @@ from conformance.adapters.api.models import (
     inferred_kind,
     layer_steps,
     reordered_features,
+    setting_text,
 )
 from conformance.adapters.api.source_text import (
     INDENT,
@@ -168,6 +170,7 @@ from conformance.adapters.api.surface import (
     ModeSelector,
     Program,
     ProgramWrapper,
+    Recipe,
     RouteStages,
     Surface,
     Unsupported,
@@ -188,15 +191,16 @@ from conformance.cases.steps import PerAxisPairs, Step
 from reports.results.vocabulary import Level
 
 __all__ = [
-    "ALL_DTYPES", "AUTO_PAD_NAMES", "AVX2", "CAUSAL", "CPU", "DEVICE_NAMES", "EXTRACTION_FILE", "FLOAT32", "FLOATING",
-    "FLOATS", "IMPLIED_GROUPS", "INDENT", "INTEGERS", "LABEL_SEPARATOR", "MAX_WINDOW_AXES", "NATIVE", "ON_CPU",
-    "PADDING_MODE", "PRECISIONS", "REPLICATE_AND_CIRCULAR_NAMES", "SAME_AND_VALID_WORDS", "SELECTION_OPERATORS",
+    "ADD_SHAPE", "ALL_DTYPES", "AUTO_PAD_NAMES", "AVX2", "CAUSAL", "CPU", "DEVICE_NAMES", "EXTRACTION_FILE", "FLOAT32",
+    "FLOATING", "FLOATS", "IMPLIED_GROUPS", "INDENT", "INTEGERS", "LABEL_SEPARATOR", "MAX_WINDOW_AXES", "NATIVE",
+    "ON_CPU", "PADDING_MODE", "PRECISIONS", "REPLICATE_AND_CIRCULAR_NAMES", "SAME_AND_VALID_WORDS",
+    "SELECTION_OPERATORS",
     "AdapterVariant", "ArgumentReading", "Array", "ArrayOperations", "Backend", "Bfloat16Conversion", "BoundCall",
     "ChainLowering", "ChannelsLastComposition", "Citation", "Code", "Declaration", "Device", "DeviceSupport",
     "DeviceSupportByName", "Dialect", "GatheredCells", "GradientWriter", "InputSizes", "InstructionVariables",
     "Language", "LayerCall", "LayerDefault", "LayerKind", "LayerLookup", "LayerSignature", "LayerStep", "LayerWeights",
     "Level", "Lowering", "MixedPrecision", "ModeSelector", "ModelReader", "ModuleStyle", "OtherLayer", "OutputCrop",
-    "Pairs", "PerAxisPairs", "PlainName", "PoolingCompositions", "Program", "ProgramWrapper", "ReshapedName",
+    "Pairs", "PerAxisPairs", "PlainName", "PoolingCompositions", "Program", "ProgramWrapper", "Recipe", "ReshapedName",
     "RouteStages", "Sizes", "StackedCells", "Step", "Surface", "UnfoldedCells", "UnknownModule",
     "UnreadableLayer", "Unsupported", "UnsupportedStep", "WeightError", "WeightFormat", "WeightName", "WeightedLayer",
     "WorkerCommand", "array_pads", "as_lines",
@@ -213,8 +217,8 @@ __all__ = [
     "optional_array_argument", "output_crops", "output_slice", "padded_indices_text", "padding_argument",
     "padding_by_name", "padding_from_crop", "padding_word", "pairs_for_all_axes", "pairs_of", "parse_layer_call",
     "per_axis", "pooling_stride_argument", "quoted", "read_pairs", "rejected_by_extent", "reordered_features",
-    "rounding_argument", "single_group", "sizes_argument", "slices", "spatial_axes", "spatial_entries",
-    "split_surplus", "stride_argument", "surplus_over_size", "text_unless_default", "too_many_axes", "tuple_of",
-    "uncropped_group", "unpooled_size", "unsupported_lowering", "unsupported_operators", "used_features",
+    "rounding_argument", "setting_text", "single_group", "sizes_argument", "slices", "spatial_axes",
+    "spatial_entries", "split_surplus", "stride_argument", "surplus_over_size", "text_unless_default", "too_many_axes",
+    "tuple_of", "uncropped_group", "unpooled_size", "unsupported_lowering", "unsupported_operators", "used_features",
     "uses_framework_defaults", "with_dilated_kernel", "without_label",
 ]  # fmt: skip

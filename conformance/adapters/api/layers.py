@@ -44,7 +44,7 @@ class BoundCall:
     def input_extents(self, why: str) -> tuple[int, ...]:
         """Return the extents of the input. Raises UnreadableLayer, with `why`, if they are not specified."""
         if self.shape is None:
-            raise UnreadableLayer(f"{why} depends on the size of the input: add --shape N,C,…")
+            raise UnreadableLayer(f"{why} depends on the size of the input: {ADD_SHAPE}")
         return self.shape[2:]
 
     def weight_shape(self, why: str) -> tuple[int, ...]:
@@ -55,6 +55,8 @@ class BoundCall:
         return self.kernel_shape
 
 
+ADD_SHAPE = "add --shape N,C,…"
+"""End of errors about a layer that needs the shape of its input. For a layer of a file it is the option --input."""
 ArgumentReader = Callable[[BoundCall, Any], Any]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.adapters.api import LayerDefault, OtherLayer
 
 DOCS = "https://flax-linen.readthedocs.io/en/latest/api_reference/flax.linen/"
+ACTIVATIONS = f"{DOCS}activation_functions.html#flax.linen.activation."
 OLD_VALUE = "the weight of the old value"
 HINTS = {
     "flax": (
@@ -37,14 +38,24 @@ HINTS = {
         OtherLayer(
             "gelu",
             "gelu",
-            f"{DOCS}activation_functions.html#flax.linen.activation.gelu",
+            f"{ACTIVATIONS}gelu",
             {"approximation": LayerDefault("approximate", True)},
         ),
         OtherLayer(
             "leaky_relu",
             "leaky_relu",
-            f"{DOCS}activation_functions.html#flax.linen.activation.leaky_relu",
+            f"{ACTIVATIONS}leaky_relu",
             {"negative slope": LayerDefault("negative_slope", 0.01)},
+        ),
+        OtherLayer("elu", "elu", f"{ACTIVATIONS}elu", {"alpha": LayerDefault("alpha", 1.0)}, ("alpha",)),
+        OtherLayer("celu", "celu", f"{ACTIVATIONS}celu", {"alpha": LayerDefault("alpha", 1.0)}, ("alpha",)),
+        OtherLayer("softplus", "softplus", f"{ACTIVATIONS}softplus", {"beta": LayerDefault("", 1.0)}),
+        OtherLayer("hard_sigmoid", "hard_sigmoid", f"{ACTIVATIONS}hard_sigmoid", {"slope": LayerDefault("", 1 / 6)}),
+        OtherLayer(
+            "image.resize",
+            "upsample",
+            "https://docs.jax.dev/en/latest/_autosummary/jax.image.resize.html",
+            {"aligned corners": LayerDefault("", False, call="jax.image.resize")},
         ),
         OtherLayer("PReLU", "prelu", f"{DOCS}layers.html", note="one weight for all channels"),
         OtherLayer("softmax", "softmax", f"{DOCS}activation_functions.html", note="the axis depends on the layout"),

@@ -29,6 +29,12 @@ LAYERS = (
         {"epsilon": LayerDefault("epsilon", 0.001)},
         ("groups", "axis", "epsilon"),
     ),
+    OtherLayer(
+        "GroupNormalization",
+        "instance_norm",
+        f"{DOCS}normalization_layers/group_normalization/",
+        {"epsilon": LayerDefault("epsilon", 0.001, call="GroupNormalization(groups=-1)")},
+    ),
     OtherLayer("Dense", "dense", f"{DOCS}core_layers/dense/", note="the weights are (in, out)"),
     OtherLayer(
         "Flatten",
@@ -39,14 +45,36 @@ LAYERS = (
     OtherLayer(
         "gelu",
         "gelu",
-        "https://keras.io/api/layers/activations/",
-        {"approximation": LayerDefault("approximate", False)},
+        f"{DOCS}activations/#gelu-function",
+        {"approximation": LayerDefault("approximate", False, call="activations.gelu")},
+    ),
+    OtherLayer(
+        "ops.gelu",
+        "gelu",
+        "https://keras.io/api/ops/nn/#gelu-function",
+        {"approximation": LayerDefault("approximate", True, call="ops.gelu")},
+    ),
+    OtherLayer("ELU|elu", "elu", f"{DOCS}activation_layers/elu/", {"alpha": LayerDefault("alpha", 1.0)}, ("alpha",)),
+    OtherLayer("celu", "celu", f"{DOCS}activations/#celu-function", {"alpha": LayerDefault("alpha", 1.0)}, ("alpha",)),
+    OtherLayer("softplus", "softplus", f"{DOCS}activations/#softplus-function", {"beta": LayerDefault("", 1.0)}),
+    OtherLayer(
+        "hard_sigmoid",
+        "hard_sigmoid",
+        f"{DOCS}activations/#hard_sigmoid-function",
+        {"slope": LayerDefault("", 1 / 6)},
     ),
     OtherLayer(
         "LeakyReLU",
         "leaky_relu",
         f"{DOCS}activation_layers/leaky_relu/",
-        {"negative slope": LayerDefault("negative_slope", 0.3)},
+        {"negative slope": LayerDefault("negative_slope", 0.3, call="LeakyReLU")},
+        ("negative_slope",),
+    ),
+    OtherLayer(
+        "leaky_relu",
+        "leaky_relu",
+        f"{DOCS}activations/#leaky_relu-function",
+        {"negative slope": LayerDefault("negative_slope", 0.2, call="leaky_relu")},
         ("negative_slope",),
     ),
     OtherLayer(
@@ -57,6 +85,15 @@ LAYERS = (
     ),
     OtherLayer("Softmax", "softmax", f"{DOCS}activation_layers/softmax/", note="the axis depends on the layout"),
     OtherLayer("Dropout", "dropout", f"{DOCS}regularization_layers/dropout/", note="it is active in training only"),
+    OtherLayer(
+        "UpSampling2D",
+        "upsample",
+        f"{DOCS}reshaping_layers/up_sampling2d/",
+        {
+            "interpolation": LayerDefault("interpolation", "nearest"),
+            "aligned corners": LayerDefault("", False, call="UpSampling2D"),
+        },
+    ),
     OtherLayer(
         "UpSampling{rank}D|Resizing",
         "upsample",

@@ -102,7 +102,9 @@ def window_pool(engine: Engine, write_call: PoolingCallWriter, step: Step) -> Co
     """Return a max or average pooling call."""
     padding, limit = padding_name(step), engine.pooling_limit(step)
     if step.dilated or padding is None:
-        return Unsupported("pooling has no dilation, and supports valid and same padding only")
+        return Unsupported(
+            "pooling has no dilation" if step.dilated else "pooling supports valid and same padding only"
+        )
     if step.operator == "avg_pool" and divides_by_padding(step):
         return Unsupported("average pooling never counts padding")
     if step.parameters.get("rounding", Rounding.FLOOR) != Rounding.FLOOR:

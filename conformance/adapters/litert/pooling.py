@@ -177,3 +177,29 @@ def adaptive_pool(step: Step) -> Code:
     window = tuple(extent // bins for extent, bins in sizes)
     pooled = replace(step, operator=kind, parameters={"window": window, "stride": window})
     return max_pool(pooled) if kind == "max_pool" else avg_pool(pooled)
+
+
+def averages_of_slices(step: Step) -> Code:
+    """Return adaptive averages as the averages of slices, joined one axis after the other, for bins of any size."""
+    if 0 in (*step.shape, *step.output):
+        return Unsupported("no operator has empty bins")
+    lines: list[str] = []
+    for axis, (extent, bins) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 1):
+        options, reduced = "schema.ReducerOptionsT(keepDims=True)", integers([axis])
+        if bins in (1, extent):
+            lines += [f"x = {node('MEAN', ['x', reduced], options)}"] if extent > bins else []
+            continue
+        begins, sizes = (["0"] * len(step.shape), ["-1"] * len(step.shape))
+        begins[axis], sizes[axis] = "i", "j - i"
+        part = node("SLICE", ["x", *(f"np.int32([{', '.join(values)}])" for values in (begins, sizes))])
+        mean = node("MEAN", [part, reduced], options)
+        joined = f"schema.ConcatenationOptionsT(axis={axis})"
+        lines.append(
+            f'x = graph.node("CONCATENATION", [{mean} for i, j in {pairs_of(_bounds(extent, bins))}], {joined})'
+        )
+    return tuple(lines) or "x"
+
+
+def _bounds(extent: int, bins: int) -> list[tuple[int, int]]:
+    """Return the first cell of each bin, and the one after its last."""
+    return [(index * extent // bins, -(-(index + 1) * extent // bins)) for index in range(bins)]

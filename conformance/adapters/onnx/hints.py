@@ -25,5 +25,14 @@ HINTS = {
             f"{DOCS}LeakyRelu.html",
             {"negative slope": LayerDefault("alpha", 0.01)},
         ),
+        OtherLayer(
+            "Gelu",
+            "gelu",
+            f"{DOCS}Gelu.html",
+            {"approximation": LayerDefault("approximate", "none", words={"none": False, "tanh": True})},
+        ),
+        OtherLayer("Elu", "elu", f"{DOCS}Elu.html", {"alpha": LayerDefault("alpha", 1.0)}),
+        OtherLayer("Celu", "celu", f"{DOCS}Celu.html", {"alpha": LayerDefault("alpha", 1.0)}),
+        OtherLayer("HardSigmoid", "hard_sigmoid", f"{DOCS}HardSigmoid.html", {"slope": LayerDefault("alpha", 0.2)}),
     )
 }

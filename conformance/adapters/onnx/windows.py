@@ -17,6 +17,7 @@ from conformance.adapters.api import (
     as_lines,
     call,
     in_wider_dtype,
+    is_floating,
     number,
     pairs_of,
     spatial_axes,
@@ -213,13 +214,36 @@ def adaptive_pool(limit: NodeLimit, step: Step) -> Code:
     if step.has_one_bin and not limit(whole):
         return f"{NODE_TYPES[whole.operator]}(x)"
     sizes = list(zip(step.shape[2:], step.parameters["output_size"], strict=True))
-    if any(extent % bins for extent, bins in sizes):
+    if any(not bins or extent % bins for extent, bins in sizes):
         return Unsupported("no node has bins of unequal size")
     unsupported = too_many_axes(step)
     if unsupported:
         return unsupported
     window = ints_text([extent // bins for extent, bins in sizes])
     return call(ADAPTIVE_NODES[step.operator], "x", kernel_shape=window, strides=window)
+
+
+def sliced_avg_pool(limit: NodeLimit, step: Step) -> Code:
+    """Return adaptive averages, which are the averages of slices, joined one axis after the other, for unequal bins."""
+    found = adaptive_pool(limit, step)
+    if not isinstance(found, Unsupported) or not is_floating(step) or 0 in (*step.shape, *step.output):
+        return found
+    return in_float32(_averages_of_slices, step)
+
+
+def _averages_of_slices(step: Step) -> tuple[str, ...]:
+    lines: list[str] = []
+    for axis, (extent, bins) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 2):
+        if bins in (1, extent):
+            lines += [f"axis = np.array([{axis}])", "x = ReduceMean(x, axis)"] if extent > bins else []
+            continue
+        lines.append(f"axis = np.array([{axis}])")
+        for index in range(bins):
+            start, stop = index * extent // bins, -(-(index + 1) * extent // bins)
+            lines += [f"start = np.array([{start}])", f"stop = np.array([{stop}])"]
+            lines.append(f"bin{index} = ReduceMean(Slice(x, start, stop, axis), axis)")
+        lines.append(f"x = Concat({', '.join(f'bin{index}' for index in range(bins))}, axis={axis})")
+    return tuple(lines)
 
 
 ADAPTIVE_NODES: Mapping[str, str] = {"adaptive_max_pool": "MaxPool", "adaptive_avg_pool": "AveragePool"}

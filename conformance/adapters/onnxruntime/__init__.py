@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from conformance.adapters.api import ALL_DTYPES, DeviceSupport, Level, Sizes, Step, Surface, Unsupported, too_many_axes
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_padding
 from conformance.adapters.onnx.graph import model_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
+from conformance.adapters.onnx.windows import sliced_avg_pool
 
 PACKAGES = ("onnxruntime", "onnx", "numpy")
 THREADS = ""
@@ -135,13 +137,12 @@ UNSUPPORTED_DTYPES = {
     **{operator: {"uint64": _no_kernel(node, "uint64")} for operator, node in INT64_REDUCTIONS.items()},
     "adaptive_avg_pool": {"float64": _no_kernel("AveragePool", "float64")},
 }
+SURFACE = runtime_surface(
+    "onnxruntime", node_limit, CPU_SESSION, unsupported_dtypes=UNSUPPORTED_DTYPES, constant_weights=False
+)
 SURFACES: tuple[Surface, ...] = (
-    runtime_surface(
-        "onnxruntime", node_limit, CPU_SESSION, unsupported_dtypes=UNSUPPORTED_DTYPES, constant_weights=False
-    ),
+    replace(SURFACE, fallbacks={**SURFACE.fallbacks, "adaptive_avg_pool": partial(sliced_avg_pool, node_limit)}),
 )
 SURFACES += (
-    replace(
-        SURFACES[0], name="onnxruntime.dynamic", with_sizes=dynamic_surface, max_level=Level.SMOKE, slow_tag="dynamic"
-    ),
+    replace(SURFACE, name="onnxruntime.dynamic", with_sizes=dynamic_surface, max_level=Level.SMOKE, slow_tag="dynamic"),
 )

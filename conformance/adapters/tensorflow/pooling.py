@@ -116,7 +116,8 @@ def layer_pool(name: str, step: Step) -> Code:
     """Return a pooling layer."""
     unsupported, padding = unsupported_pooling(step), padding_name(step)
     if unsupported or step.dilated or padding is None:
-        return unsupported or Unsupported("pooling layers have no dilation, and support valid and same padding only")
+        limit = "have no dilation" if step.dilated else "support valid and same padding only"
+        return unsupported or Unsupported(f"pooling layers {limit}")
     if name == "AveragePooling" and divides_by_padding(step):
         return Unsupported("average pooling layers never count padding")
     same, stride = text_unless_default("VALID", padding, '"same"'), pooling_stride_argument(step)

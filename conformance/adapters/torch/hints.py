@@ -1,10 +1,14 @@
-"""PyTorch: layers that are not window operators, with the defaults of PyTorch 2.13."""
+"""PyTorch: layers that are not window operators, with the defaults of PyTorch 2.13.
+
+The functions have the defaults of the layers: https://docs.pytorch.org/docs/stable/nn.functional.html.
+"""
 
 from __future__ import annotations
 
 from conformance.adapters.api import LayerDefault, OtherLayer
 
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.nn."
+FUNCTIONS = "https://docs.pytorch.org/docs/stable/generated/torch.nn.functional."
 NEW_VALUE = "the weight of the new value"
 HINTS = {
     "torch": (
@@ -46,7 +50,53 @@ HINTS = {
             f"{DOCS}Flatten.html",
             note="the order of the features depends on the layout: (c, h, w) or (h, w, c)",
         ),
-        OtherLayer("GELU|gelu", "gelu", f"{DOCS}GELU.html", {"approximation": LayerDefault("approximate", "none")}),
+        OtherLayer(
+            "batch_norm",
+            "batch_norm",
+            f"{FUNCTIONS}batch_norm.html",
+            {"epsilon": LayerDefault("eps", 1e-5), "momentum": LayerDefault("momentum", 0.1, NEW_VALUE)},
+            ("running_mean", "running_var", "weight", "bias", "training", "momentum", "eps"),
+            "the running variance is that of the sample, with n - 1",
+        ),
+        OtherLayer(
+            "instance_norm",
+            "instance_norm",
+            f"{FUNCTIONS}instance_norm.html",
+            {"epsilon": LayerDefault("eps", 1e-5)},
+            ("running_mean", "running_var", "weight", "bias", "use_input_stats", "momentum", "eps"),
+        ),
+        OtherLayer(
+            "layer_norm",
+            "layer_norm",
+            f"{FUNCTIONS}layer_norm.html",
+            {"epsilon": LayerDefault("eps", 1e-5)},
+            ("normalized_shape", "weight", "bias", "eps"),
+        ),
+        OtherLayer(
+            "group_norm",
+            "group_norm",
+            f"{FUNCTIONS}group_norm.html",
+            {"epsilon": LayerDefault("eps", 1e-5)},
+            ("num_groups", "weight", "bias", "eps"),
+        ),
+        OtherLayer(
+            "GELU|gelu",
+            "gelu",
+            f"{DOCS}GELU.html",
+            {"approximation": LayerDefault("approximate", "none", words={"none": False, "tanh": True})},
+        ),
+        OtherLayer("ELU|elu", "elu", f"{DOCS}ELU.html", {"alpha": LayerDefault("alpha", 1.0)}, ("alpha",)),
+        OtherLayer("CELU|celu", "celu", f"{DOCS}CELU.html", {"alpha": LayerDefault("alpha", 1.0)}, ("alpha",)),
+        OtherLayer(
+            "Softplus|softplus",
+            "softplus",
+            f"{DOCS}Softplus.html",
+            {"beta": LayerDefault("beta", 1.0)},
+            ("beta", "threshold"),
+        ),
+        OtherLayer(
+            "Hardsigmoid|hardsigmoid", "hard_sigmoid", f"{DOCS}Hardsigmoid.html", {"slope": LayerDefault("", 1 / 6)}
+        ),
         OtherLayer(
             "LeakyReLU|leaky_relu",
             "leaky_relu",
@@ -68,7 +118,11 @@ HINTS = {
             "Upsample|interpolate",
             "upsample",
             f"{DOCS}Upsample.html",
-            note="check the mode and align_corners",
+            {
+                "interpolation": LayerDefault("mode", "nearest"),
+                "aligned corners": LayerDefault("align_corners", None, words={None: False}),
+            },
+            ("size", "scale_factor", "mode", "align_corners"),
         ),
         OtherLayer("LSTM|GRU", "recurrent", f"{DOCS}LSTM.html", note="it has two biases; check the order of the gates"),
         OtherLayer("ReLU|relu|ReLU6|relu6", "relu", f"{DOCS}ReLU.html"),

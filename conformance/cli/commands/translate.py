@@ -189,10 +189,11 @@ def translate_command(
             f"{what}: neither a call of a layer, which has parentheses, nor a module in this folder or in the "
             f"environment of {sys.executable}; --reader {dialect}=PYTHON names another one"
         )
+    if inputs:
+        raise ConformanceError("--input: names a layer of a model; the shape for this layer is --shape N,C,…")
     for option, value in (
         ("--as module", style == "module"),
         ("--set", values),
-        ("--input", inputs),
         ("--reader", reader),
     ):
         if value:
@@ -216,7 +217,8 @@ def _check_model_options(source: Path, given: Mapping[str, Any], output_format: 
     """Raise ConformanceError for an option that a model does not have."""
     if given:
         option = next(iter(given)).replace("_", "-")
-        raise ConformanceError(f"--{option}: not for a model; the layers of {source.name} specify it")
+        hint = "; the shape for a layer is --input LAYER=N,C,…" if option == "shape" else ""
+        raise ConformanceError(f"--{option}: not for a model; the layers of {source.name} specify it{hint}")
     if output_format == "markdown":
         raise ConformanceError("--format markdown: a model is printed as text or json")
     if output_format == "json" and style == "module":

@@ -185,6 +185,7 @@ class ProcessState:
             ([item.read for item in items], [self._initial[item.name] for item in items], items)
             for items in (CHECKS_OF_SUITE if trusted else CHECKS)
         ]
+        self._check_count = len(self._checks)  # a program can replace `len`
         self._collection_mark: CollectionMark | None = None
 
     def restore(self) -> tuple[list[str], str]:
@@ -194,7 +195,7 @@ class ProcessState:
         may).
         """
         self._program_count += 1
-        read, initial, items = self._checks[self._program_count % len(self._checks)]
+        read, initial, items = self._checks[self._program_count % self._check_count]
         if items is not PROGRAM_STATE:
             # Finalizers of objects in cycles run now. Otherwise they may change the state during a later program. Only
             # objects that were in use during a collection are old.

@@ -72,6 +72,43 @@ def single_values(statements: Sequence[ast.stmt], names: Names) -> dict[str, Any
     return found
 
 
+def dictionary_items(node: ast.expr) -> dict[str, ast.expr] | None:
+    """Return the items of `{"a": 1}` or `dict(a=1)`; None for another expression, or if a key is no string."""
+    if isinstance(node, ast.Dict):
+        keys = [key.value if isinstance(key, ast.Constant) else None for key in node.keys]
+        named = {key: value for key, value in zip(keys, node.values, strict=True) if isinstance(key, str)}
+        return named if len(named) == len(keys) else None
+    if isinstance(node, ast.Call) and dotted_name(node.func) == "dict" and not node.args:
+        items = {one.arg: one.value for one in node.keywords if one.arg}
+        return items if len(items) == len(node.keywords) else None
+    return None
+
+
+def dictionaries(function: Function) -> dict[str, dict[str, ast.expr]]:
+    """Return the items of each variable of a function that is one dictionary and never changes."""
+    counts, changed = count_assignments(function.body), _changed_variables(function)
+    found: dict[str, dict[str, ast.expr]] = {}
+    for node in function.body:
+        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        items = dictionary_items(node.value) if isinstance(node, ast.Assign) else None
+        if isinstance(target, ast.Name) and items is not None and counts[target.id] == 1 and target.id not in changed:
+            found[target.id] = items
+    return found
+
+
+def _changed_variables(function: Function) -> set[str]:
+    """Return the variables of which an item is assigned, or that are used in another way than `**name`."""
+    unpacked = {
+        id(one.value)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+        for one in node.keywords
+        if not one.arg
+    }
+    used = (one for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+    return {one.id for one in used if id(one) not in unpacked}
+
+
 def parameter_symbols(node: Function, names: Names) -> dict[str, Symbol]:
     """Return the parameters of a function, with their literal defaults."""
     positional = [*node.args.posonlyargs, *node.args.args]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from conformance import ConformanceError
+from conformance.translation.source.assigned_values import dictionary_items
 from conformance.translation.source.class_bindings import ClassBinding
 from conformance.translation.source.constants import Names, Symbol, argument_value, dotted_name, source_of
 from conformance.translation.source.found_layer import SELF, UNNAMED, FoundLayer, Scope
@@ -36,8 +38,11 @@ class Body:
         scope: Scope,
         names: Names,
         bindings: Mapping[str, ClassBinding],
+        *,
+        dictionaries: Mapping[str, Mapping[str, ast.expr]] = MappingProxyType({}),
     ) -> None:
         self.layer_names, self.found, self.scope, self.names, self.bindings = layer_names, found, scope, names, bindings
+        self.dictionaries = dictionaries
 
     def visit_statement(self, node: ast.AST) -> None:
         """Read a statement and all statements in it."""
@@ -124,7 +129,9 @@ class Body:
         if len(self.found) >= MAX_LAYERS:
             raise ConformanceError(f"more than {MAX_LAYERS} layers")
         given = [*(bound.keywords if bound else ()), *node.keywords]
-        keywords = {str(one.arg or UNNAMED): argument_value(one.value, self.names) for one in given}
+        keywords = {
+            name: argument_value(value, self.names) for one in given for name, value in self._named_arguments(one)
+        }
         own = keywords.get("name")
         last = called.rpartition(".")[2]
         stored = position.name if last.lstrip("_")[:1].isupper() else ""
@@ -145,6 +152,13 @@ class Body:
                 bound.note(source_of(node.func)) if bound else "",
             )
         )
+
+    def _named_arguments(self, keyword: ast.keyword) -> Iterable[tuple[str, ast.expr]]:
+        """Return an argument with its name, or those of a dictionary whose items the function gives."""
+        if keyword.arg:
+            return [(keyword.arg, keyword.value)]
+        items = self.dictionaries.get(dotted_name(keyword.value) or "", dictionary_items(keyword.value))
+        return [(UNNAMED, keyword.value)] if items is None else items.items()
 
 
 def _member(name: str, part: str) -> str:

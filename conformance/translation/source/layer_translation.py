@@ -7,12 +7,14 @@ parameter if it has one, or a value from the user.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conformance import ConformanceError
 from conformance.adapters.api import (
+    ADD_SHAPE,
     Backend,
     Dialect,
     ModuleStyle,
@@ -27,10 +29,10 @@ from conformance.translation.call_text import call_text
 from conformance.translation.layer import ParsedLayer
 from conformance.translation.side_by_side import TranslationBackground, source_deviations
 from conformance.translation.source.constants import Symbol
-from conformance.translation.source.found_layer import UNNAMED, FoundLayer
+from conformance.translation.source.found_layer import GRAPH, UNNAMED, FoundLayer
 from conformance.translation.source.layer_arguments import LayerParser
 from conformance.translation.source.symbol_text import argument_text, names_in, text_of, with_symbols
-from conformance.translation.source.target_layer import PLAIN_STYLE, target_layer
+from conformance.translation.source.target_layer import COMMAND, COMMAND_OF_SECOND, PLAIN_STYLE, target_layer
 from conformance.translation.source.translated_layer import LayerKind, TargetLayer, TranslatedLayer
 
 FIRST_NUMBERS, SECOND_NUMBERS = (37, 41, 43, 47, 53, 59, 61), (67, 71, 73, 79, 83, 89, 97)
@@ -81,7 +83,7 @@ class SourceTranslator:
             return TranslatedLayer(layer, self._other_text(layer), kind=LayerKind.OTHER)
         if UNNAMED in layer.keywords:
             names = text_of(layer.keywords[UNNAMED])
-            problem = f"its arguments {UNNAMED}{names} are those of a caller"
+            problem = f"its arguments {UNNAMED}{names} are not known from the text"
             return TranslatedLayer(layer, problem, kind=LayerKind.UNTRANSLATED)
         layer, notes = self._without_separate(layer)
         try:
@@ -92,6 +94,7 @@ class SourceTranslator:
                 return replace(smaller, notes=(*notes, *smaller.notes))
             message = str(error).partition(": ")[2] if str(error).startswith("'") else str(error)
             asks = NEEDS_SHAPE in message
+            message = message.replace(ADD_SHAPE, f"add --input {layer.full_name}=N,C,…")
             return TranslatedLayer(layer, message, needs_shape=asks, kind=LayerKind.UNTRANSLATED)
 
     def translate_request(
@@ -229,7 +232,26 @@ class SourceTranslator:
         remarks = () if parsed[0].request.padding_mode else parsed[0].notes
         meaning = "; ".join([with_symbols(meaning, numbers or {}), *notes, *remarks])
         known = tuple(source_deviations(case, self.source_surfaces, self.background))
-        return TranslatedLayer(layer, "", meaning, known, tuple(targets))
+        return TranslatedLayer(layer, "", meaning, known, tuple(self._with_commands(layer, one) for one in targets))
+
+    def _with_commands(self, layer: FoundLayer, target: TargetLayer) -> TargetLayer:
+        """Return a target whose reason and caveats name the command that prints the whole program."""
+
+        def completed(text: str) -> str:
+            for place, suffix in ((COMMAND, ""), (COMMAND_OF_SECOND, "[1]")):
+                text = text.replace(place, self._command(layer, target.surface, suffix))
+            return text
+
+        return replace(target, reason=completed(target.reason), caveats=tuple(map(completed, target.caveats)))
+
+    def _command(self, layer: FoundLayer, surface: str, suffix: str) -> str:
+        if layer.scope.kind == GRAPH:
+            return f"`conformance audit MODEL --target {surface} --fix`"
+        shape = self.parser.shape_of(layer)
+        numbers = ",".join(map(str, shape)) if shape else "N,C,…"
+        text = shlex.quote(f"{' '.join(layer.text.split())}{suffix}")
+        names = f", with numbers for {', '.join(one.text for one in layer.symbols)}" if layer.symbols else ""
+        return f"`conformance translate {text} --from {self.framework} --to {surface} --shape {numbers}`{names}"
 
     def _targets(self, case: Case, parsed: ParsedLayer) -> list[TargetLayer]:
         return [self._target(surface, case, parsed) for _, surface in self.surfaces]

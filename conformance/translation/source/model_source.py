@@ -20,6 +20,7 @@ from conformance.translation.source.assigned_values import (
     Function,
     attribute_values,
     count_assignments,
+    dictionaries,
     field_symbols,
     parameter_symbols,
     single_values,
@@ -168,7 +169,8 @@ class _Reader:
         own = {**self.constants, **names, **parameter_symbols(node, self.constants)}
         local = {name: value for name, value in single_values(node.body, own).items() if name not in changed}
         bindings = function_bindings(node, {**self.bindings, **bound}, self.layer_names.class_of)
-        body = self._body(scope, {**own, **local}, bindings)
+        values = {**own, **local, **self.given}
+        body = Body(self.layer_names, self.found, scope, values, bindings, dictionaries=dictionaries(node))
         for statement in node.body:
             body.visit_statement(statement)
 

@@ -59,7 +59,7 @@ def _class_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle) ->
     for layer, target in members:
         if target and target.steps and not _is_attribute(target.steps, style):
             yield ""
-            yield f"{INDENT}def {_identifier(layer.layer.name)}(self, x):"
+            yield f"{INDENT}def {_identifier(layer.layer.name)}(self, {_data(target)}):"
             yield from _method_lines(layer, target.steps, rename)
         elif is_missing(layer, target) and layer.layer.name not in scope.calls:
             yield ""
@@ -107,10 +107,15 @@ def _function_lines(scope: Scope, members: Sequence[Member], style: ModuleStyle)
             start = "return " if layer.layer.returned and indent else f"{name} = "
             yield f"{indent}{start}{rename(_constructor(layer, target.steps, style))}"
         else:
-            yield f"{indent}def {name}(x):"
+            yield f"{indent}def {name}({_data(target)}):"
             yield from (f"{indent}{line[len(INDENT) :]}" for line in _method_lines(layer, target.steps, rename))
     if indent and not any((target and target.steps) or is_missing(layer, target) for layer, target in members):
         yield f"{indent}pass"
+
+
+def _data(target: TargetLayer) -> str:
+    """Return the parameters of the method or function of a layer."""
+    return ", ".join(("x", *target.further_inputs))
 
 
 def _missing_line(layer: TranslatedLayer, target: TargetLayer | None) -> str:

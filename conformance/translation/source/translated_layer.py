@@ -14,6 +14,7 @@ class TargetLayer:
     """A layer on one surface. steps: None if the surface has no translation, for the reason.
 
     caveats: remarks for the user. needs_shape: whether the text is for the shape of the case only.
+    further_inputs: names of the arrays after x that are no weights, such as indices.
     """
 
     surface: str
@@ -21,6 +22,7 @@ class TargetLayer:
     reason: str = ""
     caveats: tuple[str, ...] = ()
     needs_shape: bool = False
+    further_inputs: tuple[str, ...] = ()
 
 
 class LayerKind(Word):

@@ -110,6 +110,15 @@ def test_message_of_a_rejection_is_that_of_the_program_alone(tmp_path):
     assert "TypeError: damaged" in found["c"]["after_others"]
 
 
+@pytest.mark.parametrize("trusted", [True, False])
+def test_message_of_a_crash_has_no_output_of_an_earlier_program(tmp_path, trusted):
+    def further(stride):
+        return ("import sys", "print('other', file=sys.stderr)") if stride == 2 else ("os._exit(7)",)
+
+    found = results(tmp_path, further, (CASES[0], CASES[2]), trusted=trusted)
+    assert found["c"]["message"] == f"the process exited with status 7; {SAME_IN_NEW_PROCESS}"
+
+
 class PoolWithOwner:
     """A pool of which a process owns something."""
 

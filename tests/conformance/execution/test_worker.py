@@ -3,6 +3,7 @@
 import ast
 import io
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -404,3 +405,13 @@ def test_version_of_a_missing_package_is_unknown(monkeypatch):
         "no_such_package": "unknown",
         "click": "unknown",
     }
+
+
+def test_temporary_files_are_removed_although_another_process_removes_some_of_them(tmp_path, monkeypatch):
+    def interrupted(_folder):
+        raise FileNotFoundError
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    (tmp_path / "worker/folder").mkdir(parents=True)
+    worker_file.remove_temporary_files(str(tmp_path / "worker"))
+    assert list(tmp_path.iterdir()) == []

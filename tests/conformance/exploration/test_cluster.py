@@ -17,6 +17,7 @@ from conformance.exploration.space import OperatorSpace
 from reports.results import ExplorationRecord
 from tests.conformance.execution.distributed.test_merge import without_times
 from tests.support.dask_clusters import Cable, Cluster, until
+from tests.support.nightly import NIGHTLY, only_nightly
 from tests.support.started_workers import children
 
 pytest.importorskip("distributed")
@@ -82,6 +83,7 @@ def test_a_worker_is_killed_while_it_runs_a_shard_and_another_one_joins(dask, tm
     assert killed == [-signal.SIGKILL]
 
 
+@only_nightly
 def test_the_client_loses_and_regains_the_connection(dask, tmp_path, local_output):
     worker = dask.worker()
     cable = Cable(dask.address)
@@ -101,7 +103,7 @@ class WorkersOfSize:
         return ((item, item.function(*item.arguments)) for item in items)
 
 
-@pytest.mark.parametrize("size", [0, 7])
+@pytest.mark.parametrize("size", [0, 7] if NIGHTLY else [7])
 def test_the_number_of_shards_does_not_matter(tmp_path, local_output, size):
     assert explore(ClusterEvaluator(SPEC, WorkersOfSize(size)), tmp_path) == local_output
 

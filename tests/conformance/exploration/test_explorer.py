@@ -15,7 +15,7 @@ from conformance.exploration.oracles import ReferenceOracle, RelationOracle
 from conformance.exploration.space import OperatorSpace
 from conformance.exploration.symptoms import REFERENCE
 from conformance.judging.ledger import Ledger
-from tests.support.nightly import NIGHTLY
+from tests.support.nightly import NIGHTLY, only_nightly
 from tests.support.planted_evaluator import evaluator_of, explore
 
 
@@ -48,7 +48,7 @@ BUGS = {
 }
 
 
-@pytest.mark.parametrize("name", BUGS)
+@pytest.mark.parametrize("name", BUGS if NIGHTLY else [*BUGS][:1])
 @pytest.mark.usefixtures("planted")
 def test_a_bug_is_found_shrunk_and_described(name, sweeps):
     operator, cases, condition = BUGS[name]
@@ -84,6 +84,7 @@ def test_a_bug_that_shows_only_in_a_convention_is_found(name, sweeps):
     assert {one.surface for one in new} == {f"planted.{name}"}
 
 
+@only_nightly
 @pytest.mark.usefixtures("planted")
 def test_results_do_not_depend_on_the_number_of_workers(sweeps):
     found = []

@@ -254,7 +254,7 @@ BIASED = ModelLayer(
     ("stride", "verdict", "text"),
     [
         (1, LayerVerdict.SAME, "one call, and the bias is added after it: the call has no bias"),
-        (2, LayerVerdict.REWRITE, "written composed: one call does not do it"),
+        (2, LayerVerdict.REWRITE, "written as several calls: one call does not do it"),
     ],
 )
 def test_a_bias_that_is_added_after_the_call_is_no_rewrite(stride, verdict, text):

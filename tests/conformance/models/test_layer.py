@@ -35,6 +35,7 @@ def test_the_text_of_a_layer_names_parameters_channels_and_extents():
         ({"parameters": {**CONV, "groups": 0}}, "in 0 groups"),
         ({"parameters": {**CONV, "colour": 1}}, "has no parameter 'colour'"),
         ({"parameters": {**CONV, "stride": 2}}, "of a wrong type"),
+        ({"parameters": {**CONV, "stride": [2, 0]}}, "stride [2, 0] contains 0"),
         ({"parameters": {**CONV, "stride": [2, MAX_NUMBER + 1]}}, "above the limit"),
     ],
 )

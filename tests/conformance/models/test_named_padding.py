@@ -37,6 +37,20 @@ def test_the_word_of_a_case_counts():
     assert size_note(layer("same_lower", word=""), TORCH) == f"{SIZE_NOTE} for 6, 8, 10, not for 7, 9"
 
 
+def padded(word="same", stride=(2,)):
+    conv = layer(((0, 0),), 9, word="", stride=stride)
+    return ModelLayer(
+        "conv", "pad", {"pads": ((0, 1),), "mode": "constant", "value": 0}, (1, 2, 8), following=conv, padding_word=word
+    )
+
+
+def test_a_padding_that_a_layer_computes_before_its_convolution_has_the_note():
+    assert size_note(padded(), TORCH) == f"{SIZE_NOTE} for 6, 8, 10, not for 7, 9"
+    assert size_note(padded(), KERAS) == size_note(padded(), TORCH)
+    assert size_note(padded(word=""), TORCH) == ""
+    assert size_note(padded(stride=(1,)), TORCH) == ""
+
+
 def test_the_report_has_the_note():
     found = audited([layer()], LOOPS, on=NUMPY)
     (remark,) = remarks_of(audit_record(found))

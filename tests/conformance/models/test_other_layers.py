@@ -33,3 +33,36 @@ def test_a_number_of_a_file_is_not_longer_than_what_it_means():
         ["keras-jax.layers"], "onnx.reference", {"BatchNormalization": [{"epsilon": 9.999999747378752e-06}]}
     )
     assert "epsilon (onnx epsilon=1e-05; keras epsilon=0.001)" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "target", "expected"),
+    [
+        (
+            "GELU",
+            {"approximate": "none"},
+            "flax.linen",
+            "approximation (torch approximate='none'; flax approximate=True)",
+        ),
+        ("GELU", {"approximate": "tanh"}, "flax.linen", ""),
+        ("gelu", {"approximate": "tanh"}, "keras-jax.layers", "keras activations.gelu approximate=False)"),
+        ("GELU", {"approximate": "none"}, "keras-jax.layers", "keras ops.gelu approximate=True)"),
+        ("LeakyReLU", {"negative_slope": 0.01}, "keras-jax.layers", "keras LeakyReLU negative_slope=0.3)"),
+        ("leaky_relu", {"negative_slope": 0.01}, "flax.linen", ""),
+        ("ELU", {"alpha": 0.5}, "flax.linen", "alpha (torch alpha=0.5; flax alpha=1)"),
+        ("Softplus", {"beta": 2}, "flax.linen", "beta (torch beta=2; flax has none, and computes with 1)"),
+        ("Softplus", {"beta": 1}, "flax.linen", ""),
+        ("Upsample", {"mode": "nearest", "align_corners": None}, "keras-jax.layers", ""),
+        ("batch_norm", {"eps": 1e-4, "momentum": 0.1}, "flax.linen", "epsilon (torch eps=0.0001; flax epsilon=1e-05)"),
+    ],
+)
+def test_words_and_functions_are_compared_like_numbers(kind, settings, target, expected):
+    (text,) = other_layer_notes(Model("m", "torch.nn", (), {kind: 1}, settings={kind: [settings]}), [target])
+    assert expected in text
+    assert (": set " in text) is bool(expected)
+
+
+def test_a_node_is_compared_with_a_function_that_has_no_argument():
+    settings = {"HardSigmoid": [{"alpha": 0.20000000298023224}]}
+    (text,) = other_layer_notes(Model("m", "onnx.reference", (), {}, settings=settings), ["flax.linen"])
+    assert "slope (onnx alpha=0.2; flax has none, and computes with 0.166667)" in text

@@ -1,7 +1,9 @@
 """Readers run in a process of their own: these tests use a script in place of a framework."""
 
+import os
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +54,7 @@ def test_a_reader_gets_the_input_shapes(tmp_path):
         ("raise KeyError('x')", "m.fake: KeyError: 'x'"),
         ("raise ValueError('two\\nlines')", "m.fake: ValueError: two lines"),
         ("os.abort()", "ended with SIGABRT"),
+        ("os.kill(os.getpid(), 35)", "ended with signal 35"),
         ("os._exit(3)", "ended early"),
         ("x = []\nx.append(x)\nimport json\nmodel.layers = x", "invalid data"),
         ("def f(n): return f(n)\nf(1)", "nested too deeply"),
@@ -65,6 +68,14 @@ def test_a_broken_model_ends_in_one_line(tmp_path, body, message):
         read(tmp_path, body)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_pipe_or_a_device_is_no_model(tmp_path):
+    os.mkfifo(pipe := tmp_path / "m.fake")
+    reader = ModelReader(tmp_path / "script.py", "numpy.loops", (".fake",), ())
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(ConformanceError, match=f"^{path}: not a regular file$"):
+            read_model(ModelSource(str(path), reader, sys.executable, {}), 5)
 
 
 def test_a_reader_that_hangs_is_killed(tmp_path):

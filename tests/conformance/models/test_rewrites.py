@@ -2,10 +2,17 @@ from dataclasses import replace
 
 from conformance.catalogue import describe
 from conformance.exploration.evaluation import SurfaceResult
+from conformance.judging.ledger import LedgerEntry
 from conformance.models.audit import questions_of_model
 from conformance.models.layer import Model, ModelLayer
-from conformance.models.rewrites import NO_CHANGE_KNOWN, case_of_layer, rewrite_programs, rewrite_reason
-from conformance.models.verdicts import Audit, AuditedLayer, LayerVerdict, TargetVerdict
+from conformance.models.rewrites import (
+    NO_CHANGE_KNOWN,
+    case_of_layer,
+    rewrite_programs,
+    rewrite_reason,
+    source_lines,
+)
+from conformance.models.verdicts import Audit, AuditedLayer, ConventionDifference, LayerVerdict, TargetVerdict
 from reports.results.vocabulary import Status
 
 CONV = {"stride": (2, 2), "padding": "same_upper", "dilation": (1, 1), "groups": 1}
@@ -84,6 +91,40 @@ def test_without_a_change_of_the_model_there_is_one_line():
     assert program(layer, "composed", target=LITERT, results={}) == f"# {NO_CHANGE_KNOWN}"
 
 
+def change(operator, parameters, shape):
+    source = describe.surfaces_by_name()["torch.nn.functional"][1]
+    layer = ModelLayer("pool", operator, parameters, shape)
+    return program(layer, "composed", target=LITERT, source=source, results={}).splitlines()
+
+
+def test_equal_bins_are_one_average_of_a_converted_target():
+    assert change("adaptive_avg_pool", {"output_size": (3, 2)}, (1, 4, 6, 6)) == [
+        "# write the layer as avg_pool, window 2 x 3, stride 2 x 3, padding 0",
+        "x = F.avg_pool2d(x, (2, 3))",
+    ]
+
+
+def test_an_average_whose_padding_does_not_count_is_divided_by_that_of_ones():
+    lines = change("avg_pool", {**AVERAGE, "count_include_pad": False, "rounding": "ceil"}, (1, 4, 8, 8))
+    assert lines[0].startswith("# before the conversion, pad the input with 0 by (1, 2)")
+    assert lines[-1] == "x = mean(x) / mean(torch.ones_like(x))"
+
+
+def test_a_program_that_is_not_that_of_the_model_says_so():
+    entry = LedgerEntry("e", (), (), (), "It scales partial windows.")
+    verdict = TargetVerdict(
+        LayerVerdict.EXPLAINED,
+        conventions={"NaN": ConventionDifference("max_pool/nan", "nan", "passed-over")},
+        source_deviations={"integers": entry, "infinity": entry},
+    )
+    functional = describe.surfaces_by_name()["torch.nn.functional"][1]
+    assert list(source_lines(verdict, functional, TARGET[1], 200)) == [
+        "# this computes the result of the reference for integers, infinity, and torch.nn.functional another one: "
+        "It scales partial windows.",
+        "# for NaN, this computes 'passed-over' on torch.nn, and torch.nn.functional 'nan' (convention max_pool/nan)",
+    ]
+
+
 def test_a_call_for_one_size_is_printed_before_the_program_for_every_size():
     same = CONV | {"padding": ((1, 1), (1, 1))}
     layer = ModelLayer("stem", "conv", same, (1, 4, 9, 9), kernel=(6, 4, 3, 3))
@@ -120,3 +161,26 @@ def test_adaptive_pooling_without_a_program_has_its_slices():
     assert "the suite has no program for adaptive_avg_pool on torch.nn" in lines[0]
     assert lines[-2:] == ["# spatial axis 0: 0:3, 2:5, 4:7", "# spatial axis 1: 0:3, 2:5"]
     assert program(LAYER, "", verdict=LayerVerdict.UNSUPPORTED) == ""
+
+
+def test_unequal_bins_of_a_converted_target_are_slices_that_the_audit_has_run():
+    lines = change("adaptive_avg_pool", {"output_size": (3, 5)}, (1, 4, 7, 5))
+    assert "averages of these slices" in lines[0]
+    assert lines[-1] == "# spatial axis 0: 0:3, 2:5, 4:7"
+
+
+def test_a_bin_for_every_cell_is_no_layer():
+    (line,) = change("adaptive_avg_pool", {"output_size": (7, 5)}, (1, 4, 7, 5))
+    assert line.startswith("# leave the layer out")
+
+
+def test_a_program_with_zeros_for_weights_says_which_weights_to_put_there():
+    conv = ModelLayer(
+        "c", "conv", CONV | {"stride": (1, 1), "padding": ((0, 0), (0, 0))}, (1, 4, 10, 10), kernel=(6, 4, 3, 3)
+    )
+    pads = {"pads": ((1, 1), (1, 1)), "mode": "wrap"}
+    layer = ModelLayer("c", "pad", pads, (1, 4, 8, 8), following=conv)
+    text = program(layer, "native", target=describe.surfaces_by_name()["flax.linen"])
+    assert 'padding="CIRCULAR"' in text
+    assert "put the weights of the model in place of the zeros" in text
+    assert "kernel 6 x 4 x 3" in text

@@ -3,6 +3,7 @@
 import pytest
 from packaging.specifiers import SpecifierSet
 
+from conformance.catalogue.describe import surfaces_by_name
 from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.models.geometry import checked_layer
 from conformance.models.layer import ModelLayer
@@ -49,3 +50,13 @@ def test_the_version_counts_if_it_is_known():
     assert deviation(one) is not None
     assert deviation(one, {"fake": "1.5"}) is not None
     assert deviation(one, {"fake": "3.0"}) is None
+
+
+@pytest.mark.parametrize(("p", "is_known"), [(1.5, True), (2, False), (3, False)])
+def test_a_fractional_power_of_negative_numbers_is_a_deviation(p, is_known):
+    """torch.nn.functional.lp_pool2d raises the numbers themselves to p; a negative one gives NaN."""
+    torch = surfaces_by_name()["torch.nn.functional"][1]
+    layer = ModelLayer("p", "lp_pool", {"window": (2,), "stride": (2,), "p": p}, (1, 2, 8))
+    case = questions_of(checked_layer(layer))[0].candidate.case
+    found = source_framework(torch, Ledger(()), {}).deviation(case)
+    assert (found is not None and "not even" in found.reason) is is_known

@@ -1,3 +1,4 @@
+from conformance.judging.ledger import load_ledger
 from reports.analysis.audits import MAX_TEXT, amount_text, headline, notes_of, remarks_of, shortened, smallest_lines
 from reports.results.audits import LayerVerdict
 from tests.support import example_audits as example
@@ -54,13 +55,27 @@ def test_notes_name_layers_without_windows_and_fewer_channels():
 
 
 def test_a_long_text_is_cut_at_a_word():
-    assert shortened("word " * 100).endswith("word …")
-    assert len(shortened("word " * 100)) <= MAX_TEXT + 2
+    assert shortened("word " * 1000).endswith("word …")
+    assert len(shortened("word " * 1000)) <= MAX_TEXT + 2
+
+
+def test_no_reason_of_the_ledger_is_cut():
+    reasons = [" ".join(entry.reason.split()) for entry in load_ledger().entries]
+    assert reasons
+    assert [reason for reason in reasons if shortened(reason) != reason] == []
+
+
+def test_numbers_that_are_not_compared_have_the_names_of_their_layers():
+    reasons = {"NaN": "no answer", "infinity": "no answer"}
+    verdict = example.TargetVerdictRecord(verdict=LayerVerdict.SAME, not_compared=reasons)
+    verdicts = {"one": verdict, "two": example.TargetVerdictRecord(verdict=LayerVerdict.SAME)}
+    notes = notes_of(example.audit(example.layer("a", verdicts), example.layer("b", verdicts)))
+    assert any(note.endswith(": not compared for NaN, infinity: no answer [a, b].") for note in notes)
 
 
 def test_how_one_call_is_written_is_no_difference():
     known = example.difference(verdict=LayerVerdict.EXPLAINED)
-    texts = ("written as one call", "written padded: written as one call")
+    texts = ("written as one call", "written as a padding and a call: written as one call")
     for how, verdict, text in zip(("native", "padded"), (LayerVerdict.SAME, LayerVerdict.REWRITE), texts, strict=True):
         record = example.TargetVerdictRecord(
             verdict=LayerVerdict.EXPLAINED, how=how, reason="written as one call", differences=(known,)

@@ -66,13 +66,14 @@ class Model:
     def add_other(self, kind: str, **settings: Any) -> None:
         """Count a layer that has no window.
 
-        settings: numbers on whose default frameworks differ, such as epsilon, by the names of the framework.
+        settings: numbers, words and truth values on whose default frameworks differ, such as epsilon, by the names of
+        the framework.
         """
         self.others[kind] = self.others.get(kind, 0) + 1
-        numbers = {name: value for name, value in settings.items() if value is None or type(value) in (int, float)}
-        known = self.settings.setdefault(kind, []) if numbers and _is_finite(numbers) else [numbers]
-        if numbers not in known and len(known) < MAX_SETTINGS:
-            known.append(numbers)
+        values = {name: _shortened(value) for name, value in settings.items() if _is_setting(value)}
+        known = self.settings.setdefault(kind, []) if values and _is_finite(values) else [values]
+        if values not in known and len(known) < MAX_SETTINGS:
+            known.append(values)
 
     def add_node(self, name: str, kind: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
         """Add a node of the graph in its order, whether or not it has a window. A reader of another format need not.
@@ -90,6 +91,14 @@ class Model:
         if len(self.layers) >= MAX_LAYERS:
             raise ModelError(f"it has more than {MAX_LAYERS} layers")
         self.layers.append({**layer, **{key: str(layer.get(key, ""))[:MAX_NAME_LENGTH] for key in ("name", "source")}})
+
+
+def _is_setting(value: Any) -> bool:
+    return value is None or type(value) in (int, float, bool, str)
+
+
+def _shortened(value: Any) -> Any:
+    return value[:MAX_NAME_LENGTH] if isinstance(value, str) else value
 
 
 def _is_finite(value: Any) -> bool:

@@ -5,6 +5,7 @@ from conformance.adapters.api.models.hints import (
     OtherLayer,
     default_differences,
     find_other_layer,
+    setting_text,
 )
 from conformance.adapters.api.models.modules import (
     LayerStep,
@@ -32,5 +33,5 @@ __all__ = [
     "Array", "LayerDefault", "LayerKind", "LayerLookup", "LayerStep", "LayerWeights", "ModuleStyle", "OtherLayer",
     "WeightError", "WeightFormat", "WeightName", "WeightedLayer", "channels_first_kernel", "channels_last_kernel",
     "check_array", "check_layer", "default_differences", "find_other_layer", "inferred_kind", "layer_steps",
-    "reordered_features",
+    "reordered_features", "setting_text",
 ]  # fmt: skip

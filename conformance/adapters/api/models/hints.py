@@ -8,18 +8,40 @@ from typing import Any
 
 from conformance.adapters.api.layers import RANK_PLACEHOLDER, SPATIAL_RANKS
 
+SIGNIFICANT_DIGITS = 6
+"""Digits to which numbers are compared and written. Files have them in float32, such as 9.999999747378752e-06."""
+
 
 @dataclass(frozen=True)
 class LayerDefault:
-    """The default of an argument. meaning: what the number counts, if frameworks count differently."""
+    """The default of an argument.
+
+    argument: "" if the framework has no argument, and always computes with the value. meaning: what the number counts,
+    if frameworks count differently. words: the names that frameworks share for values with other names, by the value.
+    call: the class or function, if others of the framework have another default.
+    """
 
     argument: str
     value: Any
     meaning: str = ""
+    words: Mapping[Any, Any] = field(default_factory=dict)
+    call: str = ""
 
     def text(self, framework: str, value: Any) -> str:
         """Return the framework with the argument and a value of it."""
-        return f"{framework} {self.argument}={value!r}{f', {self.meaning}' if self.meaning else ''}"
+        name = f"{framework} {self.call}".rstrip()
+        setting = f"{self.argument}=" if self.argument else "has none, and computes with "
+        return f"{name} {setting}{setting_text(value)}{f', {self.meaning}' if self.meaning else ''}"
+
+    def shared(self, value: Any) -> Any:
+        """Return a value in the words that frameworks share."""
+        word = next((word for one, word in self.words.items() if one == value and type(one) is type(value)), value)
+        return float(setting_text(word)) if type(word) in (int, float) else word
+
+
+def setting_text(value: Any) -> str:
+    """Return the text of a value of an argument."""
+    return f"{value:.{SIGNIFICANT_DIGITS}g}" if type(value) in (int, float) else repr(value)
 
 
 @dataclass(frozen=True)
@@ -61,5 +83,5 @@ def default_differences(
     for name, default in source[1].defaults.items():
         other = target[1].defaults.get(name)
         value = given.get(default.argument, default.value)
-        if other and (value != other.value or default.meaning != other.meaning):
+        if other and (default.shared(value) != other.shared(other.value) or default.meaning != other.meaning):
             yield f"{name} ({default.text(source[0], value)}; {other.text(target[0], other.value)})"

@@ -60,16 +60,20 @@ class LayerStep:
 
 
 def layer_steps(
-    program: str, inputs: int, style: ModuleStyle, placeholders: frozenset[str] = frozenset()
+    program: str,
+    inputs: int,
+    style: ModuleStyle,
+    placeholders: frozenset[str] = frozenset(),
+    data: frozenset[str] = frozenset(),
 ) -> tuple[LayerStep, ...] | None:
     """Return the steps of a program without conversions of arrays; None if its lines use the weights themselves.
 
     inputs: number of inputs, each of which has a line that converts it. placeholders: variables with numbers in place
-    of the weights of a layer.
+    of the weights of a layer. data: further inputs that are no weights, such as indices.
     """
     function = ast.parse(program).body[-1]
     assert isinstance(function, ast.FunctionDef)  # noqa: S101 - for mypy; every program defines run()
-    weights = {one.arg for one in function.args.args} - {INPUT}
+    weights = {one.arg for one in function.args.args} - {INPUT, *data}
     if style.nodes:
         return _node_steps(function, style.nodes, weights, placeholders)
     created: dict[str, ast.Call] = {}

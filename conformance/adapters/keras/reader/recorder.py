@@ -8,6 +8,25 @@ from .engine import keras
 from .functions import PATCHES
 
 SETTINGS = ("epsilon", "momentum", "negative_slope")
+SETTINGS_OF = {"ELU": ("alpha",), "UpSampling2D": ("interpolation",)}
+"""Further attributes of layers of a class."""
+FUNCTIONS = {"gelu": {"approximate": False}, "leaky_relu": {"negative_slope": 0.2}, "elu": {"alpha": 1.0},
+             "celu": {"alpha": 1.0}, "hard_sigmoid": {}, "softplus": {}}  # fmt: skip
+"""Arguments of activation functions, with the defaults that they have in a layer."""
+
+
+def activation_of(layer):
+    """Return the activation function of a layer and its settings in a list, which is empty for other functions."""
+    name = getattr(getattr(layer, "activation", None), "__name__", "")
+    return [(name, FUNCTIONS[name])] if name in FUNCTIONS else []
+
+
+def described(layer):
+    """Return the class of a layer without a window, and its settings. An activation has its function only."""
+    kind = type(layer).__name__
+    names = (*SETTINGS, *SETTINGS_OF.get(kind, ()))
+    is_function = kind == "Activation" and activation_of(layer)
+    return [] if is_function else [(kind, {name: getattr(layer, name) for name in names if hasattr(layer, name)})]
 
 
 class Recorder:
@@ -35,8 +54,8 @@ class Recorder:
             finally:
                 self.stack.pop()
                 if before == (len(self.calls), len(self.others)) and not isinstance(layer, keras.layers.InputLayer):
-                    settings = {name: getattr(layer, name) for name in SETTINGS if hasattr(layer, name)}
-                    self.others.append((type(layer).__name__, settings))
+                    self.others += described(layer)
+                self.others += activation_of(layer)
 
         try:
             keras.layers.Layer.__call__ = call

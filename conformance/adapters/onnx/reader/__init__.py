@@ -7,6 +7,7 @@ their values, because shapes are computed from them.
 import os
 
 import onnx
+import onnx.inliner  # not imported by onnx
 from extraction import first_line
 from onnx import helper, shape_inference
 
@@ -21,6 +22,10 @@ SETTINGS = {
     "LayerNormalization": {"epsilon": 1e-5},
     "GroupNormalization": {"epsilon": 1e-5},
     "LeakyRelu": {"alpha": 0.01},
+    "Gelu": {"approximate": "none"},
+    "Elu": {"alpha": 1.0},
+    "Celu": {"alpha": 1.0},
+    "HardSigmoid": {"alpha": 0.2},
 }
 """Attributes on whose default frameworks differ, by the kind of the node, with the defaults of ONNX."""
 UNREAD = {
@@ -58,6 +63,14 @@ def read_model(path, model):
     read_graph(inferred.graph, model, weights, {}, {})
 
 
+def setting(attribute, default):
+    """Return the number or the text of an attribute."""
+    if attribute is None:
+        return default
+    value = helper.get_attribute_value(attribute)
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
 def read_graph(graph, model, weights, types, constants):
     """Add the nodes of a graph and of the graphs in it."""
     types = {**types, **{one.name: one.type.tensor_type for one in (*graph.input, *graph.output, *graph.value_info)}}
@@ -82,9 +95,7 @@ def read_graph(graph, model, weights, types, constants):
                 model.add_problem(name, node.op_type, problem)
         elif node.op_type != "Constant":
             settings = SETTINGS.get(node.op_type, {})
-            model.add_other(
-                node.op_type, **{key: attributes[key].f if key in attributes else one for key, one in settings.items()}
-            )
+            model.add_other(node.op_type, **{key: setting(attributes.get(key), one) for key, one in settings.items()})
         for attribute in node.attribute:
             for inner in (attribute.g, *attribute.graphs) if attribute.type in (5, 10) else ():
                 read_graph(inner, model, weights, types, constants)

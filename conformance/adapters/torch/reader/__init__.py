@@ -14,6 +14,7 @@ from extraction import first_line
 from torch import nn
 
 from .calls import record
+from .others import FUNCTIONS, function_settings
 from .recorder import Recorder
 
 MAX_FILE_BYTES = 16 << 30
@@ -43,6 +44,8 @@ def read_model(path, model):
         if node.op == "call_function":
             function = str(getattr(node.target, "_opname", getattr(node.target, "__name__", node.target)))
             record(model, module_name(node), function, node.args, node.kwargs, lambda one: fake(one, parameters))
+            if function in FUNCTIONS:
+                model.add_other(function, **function_settings(function, node.args, node.kwargs))
 
 
 def module_name(node):

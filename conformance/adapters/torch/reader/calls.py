@@ -21,6 +21,8 @@ UNREAD = {
     "unfold": "the suite has no unfold", "fold": "the suite has no fold",
     "quantized": "quantized layers are not checked",
 }  # fmt: skip
+COMPUTED_PADDING = "Same"
+"""End of the names of classes of timm, such as Conv2dSame, that compute their padding from the size of the input."""
 MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 ALIASES = {"constant_pad_nd": ("pad", "constant"), "reflection_pad": ("pad", "reflect"),
            "replication_pad": ("pad", "replicate")}  # fmt: skip
@@ -39,8 +41,8 @@ def operator_of(name):
     return "adaptive_max_pool" if base == "adaptive_max_pool_with_indices" else base
 
 
-def record(model, name, function, args, kwargs, tensor_of):
-    """Add a call with a window to the model; other functions are left out."""
+def record(model, name, function, args, kwargs, tensor_of, layer=""):
+    """Add a call with a window to the model; other functions are left out. layer: the class that makes the call."""
     operator = operator_of(function)
     if operator in UNREAD:
         model.add_problem(name, function, UNREAD[operator])
@@ -53,17 +55,19 @@ def record(model, name, function, args, kwargs, tensor_of):
     call = {**dict(zip(names, args)), **kwargs, **({"mode": mode} if mode else {})}
     call = {key: tensor_of(value) for key, value in call.items()}
     try:
-        add_call(model, name, operator, call, function)
+        add_call(model, name, operator, call, function, layer)
     except Problem as problem:
         model.add_problem(name, function, problem)
 
 
-def add_call(model, name, operator, call, function):
+def add_call(model, name, operator, call, function, layer):
     """Add a call with known arguments."""
     x = call["input"] if "input" in call else call.get("self")
     shape = [int(extent) for extent in x.shape]
     dtype = str(x.dtype).replace("torch.", "")
     fields = {"shape": shape, "dtype": dtype, "source": function}
+    if operator == "pad" and layer.endswith(COMPUTED_PADDING):
+        fields["padding_word"] = "same"
     if operator == "pad":
         add_pad(model, name, call, shape, fields)
         return

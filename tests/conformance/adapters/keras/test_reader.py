@@ -39,6 +39,8 @@ def make():
     x = L.Conv2DTranspose(4, 3, strides=2, padding="same", name="up")(x)
     return keras.Model(i, L.GlobalAveragePooling2D(name="plane")(x))
 
+def activations(): return keras.Sequential([
+    keras.Input((4, 4, 3)), L.Conv2D(4, 3, activation="gelu"), L.Activation("leaky_relu"), L.Dense(2)])
 def subclass(): return Net()
 def first(): return keras.Sequential([keras.Input((2, 9)), L.Conv1D(4, 3, data_format="channels_first", name="c"),
                                       L.GlobalMaxPooling1D(data_format="channels_first", name="g")])
@@ -90,6 +92,13 @@ def test_a_normalization_has_the_numbers_of_the_model(folder):
     assert read("keras", folder / "make.keras", PYTHON).settings["BatchNormalization"] == [
         {"epsilon": 0.001, "momentum": 0.99}
     ]
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_activation_has_the_arguments_of_its_function():
+    model = read("keras", "nets:activations", PYTHON)
+    assert model.settings == {"gelu": [{"approximate": False}], "leaky_relu": [{"negative_slope": 0.2}]}
+    assert model.others == {"gelu": 1, "leaky_relu": 1, "Dense": 1}
 
 
 def test_layers_have_their_weights(folder):

@@ -76,3 +76,15 @@ def test_integers_are_averaged_without_a_factor_only():
     short = {**PLANE, "dtype": "int8"}
     assert program("avg_pool", x=short, window=2, stride=2).how == "native"
     assert "MUL rounds" in program("avg_pool", x=short, window=3, stride=2, padding=1).reason
+
+
+def test_averages_of_bins_of_other_sizes_are_joined_slices():
+    (line,) = lines("adaptive_avg_pool", x={**PLANE, "shape": [1, 2, 4, 5]}, output_size=[4, 3])
+    assert line.startswith('x = graph.node("CONCATENATION", [graph.node("MEAN", [graph.node("SLICE", ')
+    assert "in ((0, 2), (1, 4), (3, 5))]" in line
+    assert "np.int32([0, 0, i, 0]), np.int32([-1, -1, j - i, -1])" in line
+    assert line.endswith("schema.ConcatenationOptionsT(axis=2))")
+
+
+def test_adaptive_average_with_a_bin_for_every_cell_is_the_input():
+    assert lines("adaptive_avg_pool", x={**PLANE, "shape": [1, 2, 4, 5]}, output_size=[4, 5]) == ["x = x"]

@@ -226,3 +226,23 @@ def test_a_normalization_has_its_attributes_or_the_defaults_of_the_specification
     body += "node('BatchNormalization', ['z', *'smbv'], ['y'])], [1, 4, 9, 9], four)"
     settings = read(build(tmp_path, body)).settings
     assert settings == {"BatchNormalization": [{"epsilon": 0.5, "momentum": 0.9}, {"epsilon": 1e-5, "momentum": 0.9}]}
+
+
+@needs_onnx
+def test_an_activation_has_its_words_and_numbers(tmp_path):
+    nodes = (
+        "node('Gelu', ['x'], ['a'], approximate='tanh'), node('Gelu', ['a'], ['b']), node('HardSigmoid', ['b'], ['y'])"
+    )
+    settings = read(build(tmp_path, f"save([{nodes}], [1, 4, 9, 9])")).settings
+    assert settings == {"Gelu": [{"approximate": "tanh"}, {"approximate": "none"}], "HardSigmoid": [{"alpha": 0.2}]}
+
+
+@needs_onnx
+def test_a_function_of_the_model_is_replaced_by_its_nodes(tmp_path):
+    body = """\
+ids = [h.make_opsetid('', 21), h.make_opsetid('own', 1)]
+function = h.make_function('own', 'F', ['a'], ['b'], [node('MaxPool', ['a'], ['b'], kernel_shape=[3])], ids)
+graph = h.make_graph([node('F', ['x'], ['y'], domain='own')], 'g', [value('x', [1, 4, 9])], [value('y', None)])
+onnx.save(h.make_model(graph, opset_imports=ids, functions=[function]), sys.argv[1])"""
+    layer = only(read(build(tmp_path, body)))
+    assert (layer.operator, layer.parameters["window"]) == ("max_pool", (3,))

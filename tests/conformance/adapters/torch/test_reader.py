@@ -42,6 +42,18 @@ class NormalizedActivation(nn.BatchNorm2d):
     def forward(self, x): return self.activation(super().forward(x))
 class OwnConvolution(nn.Conv2d): pass
 def derived(): return nn.Sequential(OwnConvolution(3, 3, 1), NormalizedActivation())
+class Functions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gelu, self.tanh = nn.GELU(), nn.GELU(approximate="tanh")
+    def forward(self, x):
+        x = F.leaky_relu(self.tanh(self.gelu(x)), 0.2)
+        x = F.batch_norm(x, torch.zeros(3), torch.ones(3), eps=1e-4)
+        return F.interpolate(F.gelu(x, approximate="tanh"), scale_factor=2, mode="bilinear")
+def functions(): return Functions()
+class Conv1dSame(nn.Conv1d):
+    def forward(self, x): return super().forward(F.pad(x, (0, 1)))
+def same(): return Conv1dSame(3, 3, 3, stride=2)
 def circular(): return nn.Conv1d(3, 3, 3, padding=1, padding_mode="circular")
 """
 
@@ -166,3 +178,23 @@ def test_class_derived_from_a_layer_of_pytorch_counts_as_this_layer(folder):
     model = read(folder, "net:derived", **{"": (1, 3, 4, 4)})
     assert model.others == {"BatchNorm2d": 1, "ReLU": 1}
     assert model.settings == {"BatchNorm2d": [{"eps": 0.001, "momentum": 0.1}]}
+
+
+def test_words_of_layers_and_calls_of_functions_are_read(folder):
+    model = read(folder, "net:functions", **{"": (1, 3, 4, 4)})
+    assert model.settings == {
+        "GELU": [{"approximate": "none"}, {"approximate": "tanh"}],
+        "leaky_relu": [{"negative_slope": 0.2}],
+        "batch_norm": [{"eps": 1e-4, "momentum": 0.1}],
+        "gelu": [{"approximate": "tanh"}],
+        "interpolate": [{"mode": "bilinear", "align_corners": None}],
+    }
+    assert model.others == {"GELU": 2, "leaky_relu": 1, "batch_norm": 1, "gelu": 1, "interpolate": 1}
+
+
+def test_an_exported_program_has_the_settings_of_its_functions(folder):
+    assert read(folder, str(export(folder))).settings["batch_norm"] == [{"eps": 1e-5, "momentum": 0.1}]
+
+
+def test_a_padding_of_a_class_that_computes_it_is_known_to_depend_on_the_size(folder):
+    assert [one.padding_word for one in read(folder, "net:same", **{"": (1, 3, 8)}).layers] == ["same", ""]

@@ -51,6 +51,11 @@ def test_worker_that_can_be_restored_runs_the_next_case(body):
     assert first == second
 
 
+def test_program_that_replaces_functions_of_python_costs_no_worker():
+    first, _, last = outcomes(PROCESS, "import builtins\nbuiltins.len = builtins.open = None", PROCESS)
+    assert first.arrays[0] == last.arrays[0]
+
+
 def test_rare_change_is_found_after_a_few_programs():
     body = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)){PROCESS}"
     found = [int(outcome.arrays[0].item()) for outcome in outcomes(body, *[PROCESS] * RARE_INTERVAL)]

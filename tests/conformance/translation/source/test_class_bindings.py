@@ -100,7 +100,7 @@ def test_a_class_of_the_source_is_translated_for_each_call_that_passes_arguments
         "Net.a.conv": "nn.Conv(64, (7, 7), strides=(1, 1), padding=((3, 3), (3, 3)), use_bias=False)",
         "Net.b.conv": "nn.Conv(8, (1, 1), strides=(1, 1), padding='VALID', use_bias=False)",
     }
-    assert layers_["Local.conv"].problem == "its arguments **kwargs are those of a caller"
+    assert layers_["Local.conv"].problem == "its arguments **kwargs are not known from the text"
 
 
 def test_an_index_outside_of_a_list_is_no_class():

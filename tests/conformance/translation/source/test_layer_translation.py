@@ -240,3 +240,55 @@ def test_list_names_every_layer_once():
     assert [line.split(",")[0].strip() for line in lines if line.startswith("  ") and not line.startswith("   ")] == [
         "conv1", "bn", "pool", "features.0", "features.1",
     ]  # fmt: skip
+
+
+def test_layer_with_several_results_names_the_command_for_the_second():
+    layer = translated("p = nn.MaxPool2d(2, 2, return_indices=True)")
+    assert texts(layer) == ["x = nn.max_pool(x, (2, 2), strides=(2, 2))"]
+    (caveat,) = layer.targets[0].caveats
+    assert "also returns the indices" in caveat
+    assert "'nn.MaxPool2d(2, 2, return_indices=True)[1]' --from torch --to flax.linen" in caveat
+
+
+def test_unpooling_is_translated_with_its_indices():
+    layer = translated("u = nn.MaxUnpool2d(2, 2)", "torch", (1, 4, 9, 9))
+    assert texts(layer) == ["nn.MaxUnpool2d(2)"]
+    layer = translated("u = nn.MaxUnpool2d(2, 2)", "flax", (1, 4, 9, 9))
+    assert "pool(x, indices)" in texts(layer)[-1]
+
+
+def test_layer_of_a_file_asks_for_its_shape_by_the_option_of_a_file():
+    layer = translated("u = nn.MaxUnpool2d(2, 2)")
+    assert layer.problem.endswith("add --input Net.u=N,C,…")
+
+
+def test_program_that_reads_the_weights_is_named_by_its_command():
+    layer = translated("t = nn.ConvTranspose2d(12, 8, 3, stride=2, groups=4)")
+    reason = layer.targets[0].reason
+    assert "conformance translate 'nn.ConvTranspose2d(12, 8, 3, stride=2, groups=4)' --from torch --to flax" in reason
+
+
+@pytest.mark.parametrize(
+    ("assignment", "arguments", "is_known"),
+    [
+        ("d = {'stride': 2, 'device': None}", "**d", True),
+        ("d = dict(stride=2)", "**d", True),
+        ("pass", "**{'stride': 2}", True),
+        ("d = {'stride': 2}; d['stride'] = 3", "**d", False),
+        ("d = {'stride': 2}; d.update(stride=3)", "**d", False),
+        ("d = {'stride': 2}; d = {}", "**d", False),
+        ("d = {mode: 2}", "**d", False),
+    ],
+)
+def test_arguments_of_a_dictionary_are_known_if_it_never_changes(assignment, arguments, is_known):
+    source = f"{HEAD}        {assignment}\n        self.c = nn.Conv2d(3, 8, 3, {arguments})\n"
+    (layer,) = layers(source, "torch", "flax", None)
+    found = texts(layer) if layer.targets else []
+    assert (found == ["nn.Conv(8, (3, 3), strides=(2, 2), padding='VALID')"]) is is_known
+    assert is_known or "not known from the text" in layer.problem
+
+
+def test_method_of_an_unpooling_takes_the_indices():
+    found = layers(net("u = nn.MaxUnpool2d(2, 2)"), "torch", "flax", (1, 4, 9, 9))
+    lines = list(module_lines(found, "flax.linen", registry.module_styles()["flax.linen"]))
+    assert "    def u(self, x, indices):" in lines

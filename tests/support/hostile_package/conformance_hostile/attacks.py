@@ -1,9 +1,9 @@
 """Programs that damage their process: what each does, and the statuses that its own case may have."""
 
 from .surroundings import SURROUNDING_ATTACKS
-from .unchecked import CRASHED, FAIL, PASS, TIMED_OUT, UNCHECKED_ATTACKS, Attack
+from .unchecked import CRASHED, FAIL, FLAKY, PASS, TIMED_OUT, UNCHECKED_ATTACKS, Attack
 
-FLAKY, SLOW = frozenset({"flaky"}), frozenset({"slow"})
+SLOW = frozenset({"slow"})
 FRAME = """\
 import json, struct
 head = json.dumps({"request": "0" * 16, "outcome": "returned", "message": "", "seconds": 0.5, "certain": False,

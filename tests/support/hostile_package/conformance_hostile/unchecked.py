@@ -2,7 +2,9 @@
 
 from typing import NamedTuple
 
-PASS, FAIL, CRASHED, TIMED_OUT = (frozenset({status}) for status in ("pass", "fail", "crashed", "timed_out"))
+PASS, FAIL, CRASHED, TIMED_OUT, FLAKY = (
+    frozenset({status}) for status in ("pass", "fail", "crashed", "timed_out", "flaky")
+)
 
 
 class Attack(NamedTuple):
@@ -100,7 +102,7 @@ UNCHECKED_ATTACKS = {
     ),
     "patches-the-absolute-value": Attack(FLOAT_ABSOLUTE),
     "overwrites-a-small-integer": Attack(
-        "ctypes.c_uint32.from_address(id(201) + 24).value = 202", PASS | FAIL | CRASHED | TIMED_OUT
+        "ctypes.c_uint32.from_address(id(201) + 24).value = 202", PASS | FAIL | CRASHED | TIMED_OUT | FLAKY
     ),
     "overwrites-a-constant": Attack("import math\nctypes.c_double.from_address(id(math.pi) + 16).value = 3"),
     "overwrites-a-function-of-c": Attack(OVERWRITE_FUNCTION),
