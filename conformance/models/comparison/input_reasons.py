@@ -53,6 +53,8 @@ def input_reasons(pair: InputPair) -> list[str]:
         return list(_shape_reasons(pair))
     if not np.array_equal(np.isfinite(pair.source), np.isfinite(pair.port)):
         return [_not_finite_text(pair)]
+    if not np.isfinite(pair.source).all():
+        return [OTHER_TEXT]
     arrays = [list(_arrays(pair.earlier, side)) for side in (0, 1)]
     texts = [find_expression(x, one) for x, one in zip((pair.source, pair.port), arrays, strict=True)]
     is_explained = all(texts) and texts[0] != texts[1]

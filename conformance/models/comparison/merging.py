@@ -61,17 +61,20 @@ def _parts_of(whole: ModelLayer, layers: Sequence[ModelLayer], used: set[int]) -
     else:
         found = (
             _FoundParts(one, form, joining)
-            for form in _forms(whole)
+            for form in _forms(whole, [layers[index] for index in possible])
             for joining in (GROUPED if _groups(form) > 1 else UNGROUPED)
             for one in _with_weights(form, joining, layers, possible)
         )
     return next((one for one in found if _are_alike([layers[index] for index in one.indices])), None)
 
 
-def _forms(whole: ModelLayer) -> Iterator[ModelLayer]:
-    """Yield a convolution, and if it is in groups, the same one in one group."""
+def _forms(whole: ModelLayer, possible: Sequence[ModelLayer]) -> Iterator[ModelLayer]:
+    """Yield a convolution, and if it is in groups, the same one in one group; possible: layers that may be parts."""
     yield whole
-    dense = dense_kernel(whole) if _groups(whole) > 1 else None
+    window = whole.call.inputs["kernel"].shape[2:]
+    alike = [one for one in possible if _groups(one) == 1 and one.call.inputs["kernel"].shape[2:] == window]
+    # A dense kernel is large, so it is made only if there may be parts of it.
+    dense = dense_kernel(whole) if _groups(whole) > 1 and len(alike) > 1 else None
     if dense is not None:
         parameters, inputs = {**whole.call.parameters, "groups": 1}, {**whole.call.inputs, "kernel": dense}
         yield replace(whole, call=replace(whole.call, parameters=parameters, inputs=inputs))

@@ -40,7 +40,11 @@ def channel_relations(source: Array, port: Array) -> Iterator[str]:
 
 def _texts(relations: Sequence[Callable[[Array, Array], str | None]], source: Array, port: Array) -> Iterator[str]:
     one, two = source.astype(np.float64), port.astype(np.float64)
-    yield from filter(None, (relation(one, two) for relation in relations))
+    for relation in relations:
+        with np.errstate(all="ignore"):
+            text = relation(one, two)
+        if text:
+            yield text
 
 
 def _turned(source: Array, port: Array) -> str | None:
@@ -122,15 +126,23 @@ def _scaled(source: Array, port: Array) -> str | None:
     x, y = source.ravel(), port.ravel()
     factor = float(x @ y / (x @ x)) if x.any() else 0.0
     if factor and is_close(factor * x, y):
-        return f"The port's numbers are {factor:.6g} times the source's."
+        inverse = f" (1 / {1 / factor:.6g})" if abs(factor) < 1 else ""
+        return f"The port's numbers are {factor:.6g}{inverse} times the source's."
     if is_close(x + (y - x).mean(), y):
         return f"The port's numbers are the source's plus {(y - x).mean():.6g}."
     if x.std() == 0:
         return None
-    factor, constant = (float(one) for one in np.polyfit(x, y, 1))
+    factor, constant = _line(x, y)
     if factor and is_close(factor * x + constant, y):
         return f"The port's numbers are {factor:.6g} times the source's plus {constant:.6g}."
     return None
+
+
+def _line(x: Array, y: Array) -> tuple[float, float]:
+    """Return factor and constant of the line with the least squares, where x is not constant."""
+    change = x - x.mean()
+    factor = float(change @ (y - y.mean()) / (change @ change))
+    return factor, float(y.mean() - factor * x.mean())
 
 
 def _negative(source: Array, port: Array) -> str | None:
@@ -173,7 +185,7 @@ def fit_channels(x: Array, y: Array) -> tuple[Array, Array] | None:
     scale = float(np.abs(rows[1]).max())
     for channel, (own, theirs, used) in enumerate(zip(*rows, counts, strict=True)):
         if used.sum() >= MIN_NUMBERS and own[used].std() > 0:
-            factors[channel], constants[channel] = np.polyfit(own[used], theirs[used], 1)
+            factors[channel], constants[channel] = _line(own[used], theirs[used])
             error = np.abs(factors[channel] * own[used] + constants[channel] - theirs[used]).max()
             if error > 10 * scale * 1e-6:
                 return None

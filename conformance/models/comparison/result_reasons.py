@@ -20,8 +20,10 @@ RESULT_ORDERS: Sequence[tuple[str, Callable[[Array], Array]]] = (
 
 def result_reasons(pair: InputPair) -> list[str]:
     """Return likely reasons why the results of two models differ, among them a dense layer after the last layer."""
-    if not pair.pairs or pair.source.shape != pair.port.shape or pair.source.ndim > MATRIX_RANK:
+    if pair.source.shape != pair.port.shape or pair.source.ndim > MATRIX_RANK:
         return input_reasons(pair)
+    if not pair.pairs or pair.source.ndim < MATRIX_RANK:
+        return [unknown_reason(pair)]
     number = max(index for index, layers in enumerate(pair.earlier) if all(layers))
     missing = [source for source, _ in pair.earlier[number + 1 :] if source]
     texts = [_dense_text(pair, layers, missing, side) for side, layers in enumerate(zip(*pair.pairs[-1:], strict=True))]

@@ -61,6 +61,7 @@ def test_the_order_of_channels_before_a_bias_is_found_nearly():
     ("source", "port", "text"),
     [
         (R, 255 * R, "The port's numbers are 255 times the source's."),
+        (R, R / 255, "The port's numbers are 0.00392157 (1 / 255) times the source's."),
         (R, R - np.float32(0.5), "The port's numbers are the source's plus -0.5."),
         (R, 2 * R + np.float32(1), "The port's numbers are 2 times the source's plus 1."),
         (R, R[..., ::-1], "The port has the numbers of the source flipped on spatial axis 1."),
