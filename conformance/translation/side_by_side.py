@@ -20,6 +20,7 @@ from conformance.translation import verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
 from conformance.translation.lowering import translate
+from conformance.translation.recipes import recipe_remark, recipe_surface
 from conformance.translation.single_call import SingleCall, find_requested_call
 from conformance.translation.step_lowering import native_limitation
 from conformance.translation.verified import RequestedCall, VerifiedSummary
@@ -90,6 +91,7 @@ def translate_case(
 ) -> list[Translation]:
     """Return the translation of a case to each surface; request: the request of the case, if it has one."""
     background = background if request is None else background.for_requests
+    surfaces = [*_with_recipes(case, surfaces)]
     # Computed once, because every surface translates the same resized cases.
     sizes = list(_resized_cases(request or CaseRequest.from_case(case)))
     if request is not None and request.padding_mode:
@@ -108,6 +110,17 @@ def translate_case(
         else _translate_to_surface(case, backend, surface, background, sizes)
         for backend, surface, single in single_calls
     ]
+
+
+def _with_recipes(case: Case, surfaces: Iterable[tuple[Backend, Surface]]) -> Iterator[tuple[Backend, Surface]]:
+    """Yield the surfaces. Routes that change the call are followed by surfaces that write the replacement."""
+    for backend, surface in surfaces:
+        yield backend, surface
+        replacement = recipe_surface(case, surface)
+        program = translate(case, replacement) if replacement else None
+        # A case that the surface composes of other calls already may not need one.
+        if replacement and isinstance(program, Program) and not _is_same_program(program, translate(case, surface)):
+            yield backend, replacement
 
 
 def _translate_single_call(
@@ -181,10 +194,18 @@ def _layout_text(case: Case, surface: Surface) -> str:
 
 def _composition_remarks(case: Case, surface: Surface, program: Program) -> Iterator[str]:
     """Yield the reason why the program is not one native call."""
+    if recipe_remark(surface):
+        return
     limitation = native_limitation(case, surface) if program.how != How.NATIVE else None
     if limitation and not case.via and not case.then:
         issue = f" ({limitation.issue})" if limitation.issue else ""
         yield f"{program.how}, because the native call does not support the case: {limitation.reason}{issue}"
+
+
+def _recipe_remarks(_case: Case, surface: Surface, _program: Program) -> Iterator[str]:
+    """Yield why the call itself does not survive the route."""
+    if recipe_remark(surface):
+        yield recipe_remark(surface)
 
 
 def _bfloat16_remarks(case: Case, surface: Surface, _program: Program) -> Iterator[str]:
@@ -195,6 +216,7 @@ def _bfloat16_remarks(case: Case, surface: Surface, _program: Program) -> Iterat
 
 REMARK_WRITERS: tuple[Callable[[Case, Surface, Program], Iterator[str]], ...] = (
     _composition_remarks,
+    _recipe_remarks,
     _bfloat16_remarks,
 )
 

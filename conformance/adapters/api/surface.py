@@ -255,6 +255,19 @@ class Surface:
 
 
 @dataclass(frozen=True)
+class Recipe:
+    """What to write in place of a call that an exporter or a runtime changes or refuses.
+
+    reason: what happens to the call. applies: whether it happens to the call of a step. lowering: writes calls with the
+    same result; None if the call is left out, so that the fallbacks and rewrites of unsupported calls are used.
+    """
+
+    reason: str
+    applies: Callable[[Step], bool]
+    lowering: Lowering | None = None
+
+
+@dataclass(frozen=True)
 class RouteStages:
     """Surfaces with the programs of a route up to one part. A run compares their results to find what changes a result.
 
@@ -262,7 +275,7 @@ class RouteStages:
     source: runs the source without the exporter. export: only exports, and returns x. evaluator: exports, and runs the
     model with another implementation than the runtime.
     is_independent: whether the evaluator shares no code with the runtime, so that an equal wrong result is that of
-    the exporter.
+    the exporter. recipes: by operator, what to write so that the result remains the same.
     """
 
     source_name: str
@@ -271,6 +284,7 @@ class RouteStages:
     export: Surface
     evaluator: Surface | None = None
     is_independent: bool = True
+    recipes: Mapping[str, Recipe] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -265,18 +265,22 @@ LAX_SURFACE = Surface(
     write_gradient=jit_gradient,
 )
 
+# Calls that can be exported for symbolic extents.
+SYMBOLIC_LAX_SURFACE = replace(
+    LAX_SURFACE,
+    # The draws have the shape of the output, which is no symbol.
+    fallbacks={
+        **{name: one for name, one in LAX_SURFACE.fallbacks.items() if name != "stochastic_pool"},
+        "pad": _exported_pad,
+    },
+)
 SURFACES = (
     LAX_SURFACE,
     # The same lowerings: whether a whole program is compiled must not change an answer.
     replace(LAX_SURFACE, name="jax.jit", wrap_program=_compile_with_jit),
     replace(
-        LAX_SURFACE,
+        SYMBOLIC_LAX_SURFACE,
         name="jax.export",
-        # The draws have the shape of the output, which is no symbol.
-        fallbacks={
-            **{name: one for name, one in LAX_SURFACE.fallbacks.items() if name != "stochastic_pool"},
-            "pad": _exported_pad,
-        },
         with_sizes=exported_surface,
         write_gradient=None,
         max_level=Level.SMOKE,

@@ -11,6 +11,7 @@ import numpy as np
 from conformance.adapters.api import (
     INDENT,
     Code,
+    InputSizes,
     Lowering,
     PerAxisPairs,
     Sizes,
@@ -69,15 +70,20 @@ def jit_lines(*lines: str, names: Sequence[str] = ("x",), called: str = "pool") 
     return (JIT, f"def {called}({inputs}):", *body, f"x = {called}({inputs})")
 
 
-def exported_surface(surface: Surface, sizes: Sizes) -> Surface:
-    """Return the surface with functions that are exported for symbolic extents, and called with other sizes first."""
+def symbolic_dimensions(sizes: InputSizes) -> tuple[str, list[str]]:
+    """Return the dimensions of an input with a name for each extent that varies, and their constraints."""
     dimensions = [
         "n" if axis == 0 else f"d{axis}" if extent is None else str(extent)
-        for axis, extent in enumerate(sizes["x"].dimensions())
+        for axis, extent in enumerate(sizes.dimensions())
     ]
-
     # Without the constraints, a comparison such as whether a pad is less than the extent would have no answer.
-    least = [f"{name} >= {extent}" for name, extent in zip(dimensions, sizes["x"].shape, strict=True) if name[0] == "d"]
+    least = [f"{name} >= {extent}" for name, extent in zip(dimensions, sizes.shape, strict=True) if name[0] == "d"]
+    return ", ".join(dimensions), least
+
+
+def exported_surface(surface: Surface, sizes: Sizes) -> Surface:
+    """Return the surface with functions that are exported for symbolic extents, and called with other sizes first."""
+    dimensions, least = symbolic_dimensions(sizes["x"])
 
     def export_lines(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
         *definition, _ = jit_lines(*inline_jit_lines(lines), names=names, called="forward")
@@ -86,7 +92,7 @@ def exported_surface(surface: Surface, sizes: Sizes) -> Surface:
         )
         return (
             *definition,
-            f'symbols = export.symbolic_shape("{", ".join(dimensions)}", constraints={least})',
+            f'symbols = export.symbolic_shape("{dimensions}", constraints={least})',
             f"exported = export.export(forward)({specs})",
             *calls_with_other_sizes({"x": sizes["x"]}, names, "exported.call({})", "jnp.ones({shape}, {name}.dtype)"),
             f"x = exported.call({', '.join(names)})",

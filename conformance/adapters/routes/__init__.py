@@ -1,7 +1,8 @@
 """Adapter for routes: a program of one framework, exported, and run by the runtime of another project.
 
 A route is a surface. Its name consists of the exporter and the runtime: `torch.onnx→onnxruntime`. Its programs contain
-the calls of the source surface, in a model that the exporter reads. Weights are constants of the model.
+the calls of the source surface, in a model that the exporter reads. Weights are constants of the model. The model of a
+route named `.dynamic` has symbolic extents, and is run with other sizes first.
 
 A run finds the first part of a route that changes a result: source, exporter or runtime. Gradients are unsupported,
 because exporters write the forward computation only.

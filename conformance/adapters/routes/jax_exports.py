@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from conformance.adapters import jax
-from conformance.adapters.api import INDENT, Surface
-from conformance.adapters.jax.windows import JIT
+from conformance.adapters.api import INDENT, Sizes
+from conformance.adapters.jax.windows import JIT, inline_jit_lines, symbolic_dimensions
 from conformance.adapters.routes import tensorflow_lite
-from conformance.adapters.routes.route import ModelRunner, SourceExport, make_route, model_lines
-from conformance.adapters.routes.tensorflow_lite import run_litert
+from conformance.adapters.routes.recipes import iree_recipes, jax2tf_recipes
+from conformance.adapters.routes.route import FIXED, ModelRunner, RecipesOfSource, SourceExport, make_route, model_lines
+from conformance.adapters.routes.tensorflow_lite import litert_runner
 from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("jax", "jaxlib", "iree.compiler", "iree.runtime", "tensorflow", "ai_edge_litert", "numpy")
@@ -35,11 +36,18 @@ RESET = jax.RESET
 COMPILER_FLAGS = '["--iree-llvmcpu-target-cpu=generic", "--iree-input-demote-f64-to-f32=false"]'
 
 
-def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
+def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], sizes: Sizes = FIXED) -> Sequence[str]:
     """Return lines that assign `exported`, with the StableHLO module of the program."""
+    if not sizes:
+        return [
+            *model_lines(JIT, "model", lines, weights, inputs),
+            f"exported = export.export(model)({', '.join(inputs)})",
+        ]
+    dimensions, constraints = symbolic_dimensions(sizes["x"])
     return [
-        *model_lines(JIT, "model", lines, weights, inputs),
-        f"exported = export.export(model)({', '.join(inputs)})",
+        *model_lines(JIT, "model", inline_jit_lines(lines), weights, inputs),
+        f'symbols = export.symbolic_shape("{dimensions}", constraints={constraints})',
+        "exported = export.export(model)(jax.ShapeDtypeStruct(symbols, x.dtype))",
     ]
 
 
@@ -47,15 +55,16 @@ def _arrays(inputs: Sequence[str], text: str = "np.asarray({})") -> str:
     return ", ".join(text.format(name) for name in inputs)
 
 
-def _run_iree(inputs: Sequence[str]) -> Sequence[str]:
-    return (
+IREE = ModelRunner(
+    (
         "binary = iree.compiler.compile_str(",
         f'{INDENT}exported.mlir_module(), target_backends=["llvm-cpu"], input_type="stablehlo",',
         f"{INDENT}extra_args={COMPILER_FLAGS},",
         ")",
         'module = iree.runtime.load_vm_flatbuffer(binary, driver="local-sync")',
-        f"x = np.asarray(module.main({_arrays(inputs)}))",
-    )
+    ),
+    lambda inputs: (f"x = np.asarray(module.main({_arrays(inputs)}))",),
+)
 
 
 def _evaluate(inputs: Sequence[str]) -> Sequence[str]:
@@ -69,12 +78,19 @@ def _evaluate(inputs: Sequence[str]) -> Sequence[str]:
     )
 
 
-def _convert(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
+def _convert(
+    lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], sizes: Sizes = FIXED
+) -> Sequence[str]:
     """Return lines that assign `lite_model`."""
-    specs = _arrays(inputs, 'tf.TensorSpec({0}.shape, {0}.dtype, "{0}")')
+    arguments, specs = "", _arrays(inputs, 'tf.TensorSpec({0}.shape, {0}.dtype, "{0}")')
+    if sizes:
+        dimensions, constraints = symbolic_dimensions(sizes["x"])
+        arguments = f', polymorphic_shapes=["{dimensions}"], polymorphic_constraints={constraints}'
+        # The batch is symbolic, even if it has one item.
+        specs = f'tf.TensorSpec({[None, *sizes["x"].dimensions()[1:]]}, x.dtype, "x")'
     return [
-        *model_lines(JIT, "model", lines, weights, inputs),
-        "converted = jax2tf.convert(model, with_gradient=False)",
+        *model_lines(JIT, "model", inline_jit_lines(lines) if sizes else lines, weights, inputs),
+        f"converted = jax2tf.convert(model, with_gradient=False{arguments})",
         f"function = tf.function(converted, input_signature=[{specs}], autograph=False)",
         "module = tf.Module()",
         "module.function = function",
@@ -83,43 +99,47 @@ def _convert(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]
     ]
 
 
-def _run_litert(resolver: str, inputs: Sequence[str]) -> Sequence[str]:
-    return run_litert(resolver, inputs, array="np.asarray({})")
+class _Exporter(NamedTuple):
+    """An exporter, its runtime, and another implementation that runs its models; the other fields as in RouteStages."""
+
+    runtime: str
+    export: SourceExport
+    run: ModelRunner
+    evaluate: ModelRunner
+    is_independent: bool
+    recipes: RecipesOfSource
 
 
-def _route(
-    name: str,
-    runtime: str,
-    export: SourceExport,
-    run: ModelRunner,
-    evaluate: ModelRunner,
-    *,
-    is_independent: bool,
-) -> Surface:
-    return make_route(
-        jax.LAX_SURFACE,
-        f"{name}{ROUTE_ARROW}{runtime}",
-        runtime,
-        export,
-        run,
-        to_numpy="x",
-        evaluate=evaluate,
-        is_independent=is_independent,
-        # NumPy has no bfloat16, and the runtimes take NumPy arrays.
-        without_dtypes={"bfloat16"},
-        bfloat16=None,
-    )
-
-
-SURFACES = (
-    _route("jax.export", "iree", _export, _run_iree, _evaluate, is_independent=True),
+EXPORTERS: Mapping[str, _Exporter] = {
+    "jax.export": _Exporter(
+        "iree", _export, IREE, ModelRunner((), _evaluate), is_independent=True, recipes=iree_recipes
+    ),
     # The reference kernels of LiteRT share code with the others.
-    _route(
-        "jax2tf",
+    "jax2tf": _Exporter(
         "litert",
         _convert,
-        partial(_run_litert, "AUTO"),
-        partial(_run_litert, "BUILTIN_REF"),
+        litert_runner("AUTO", "np.asarray({})"),
+        litert_runner("BUILTIN_REF", "np.asarray({})"),
         is_independent=False,
+        recipes=jax2tf_recipes,
     ),
+}
+SURFACES = tuple(
+    make_route(
+        source,
+        f"{name}{'.dynamic' if ones else ''}{ROUTE_ARROW}{exporter.runtime}",
+        exporter.runtime,
+        exporter.export,
+        exporter.run,
+        to_numpy="x",
+        evaluate=exporter.evaluate,
+        is_independent=exporter.is_independent,
+        # NumPy has no bfloat16, and the runtimes take NumPy arrays.
+        without_dtypes={"bfloat16"},
+        ones=ones,
+        recipes=exporter.recipes,
+        bfloat16=None,
+    )
+    for source, ones in ((jax.LAX_SURFACE, ""), (jax.SYMBOLIC_LAX_SURFACE, "jnp.ones({shape}, {name}.dtype)"))
+    for name, exporter in EXPORTERS.items()
 )

@@ -2,16 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
-from conformance.adapters.api import ProgramWrapper, RouteStages, Surface, function_lines
+from conformance.adapters.api import (
+    Lowering,
+    ProgramWrapper,
+    Recipe,
+    RouteStages,
+    Sizes,
+    Surface,
+    calls_with_other_sizes,
+    function_lines,
+)
 from conformance.cases.operators import WEIGHT_INPUTS
+from reports.results.vocabulary import Level
 
-SourceExport = Callable[[Sequence[str], Sequence[str], Sequence[str]], Sequence[str]]
-"""Takes the lines of a program, the names of its weights and of its other inputs. Returns lines that export it."""
-ModelRunner = Callable[[Sequence[str]], Sequence[str]]
-"""Takes the names of the inputs. Returns lines that run the exported model, and assign a NumPy array to `x`."""
+FIXED: Sizes = MappingProxyType({})
+"""The sizes of a model whose inputs have fixed extents."""
+SourceExport = Callable[[Sequence[str], Sequence[str], Sequence[str], Sizes], Sequence[str]]
+"""Takes the lines of a program, the names of its weights, those of its other inputs, and the sizes that vary.
+
+Returns lines that export the program."""
+
+RecipesOfSource = Callable[[Mapping[str, Lowering]], Mapping[str, Recipe]]
+"""Takes the lowerings of a source, and returns recipes, see RouteStages."""
+
+
+@dataclass(frozen=True)
+class ModelRunner:
+    """How a runtime runs an exported model.
+
+    load: lines that load it. run: takes the names of the inputs, and returns lines that assign a NumPy array to `x`.
+    """
+
+    load: Sequence[str]
+    run: Callable[[Sequence[str]], Sequence[str]]
+
+    def lines(self, inputs: Sequence[str], sizes: Sizes, ones: str) -> Sequence[str]:
+        """Return lines that load the model and run it: for the sizes that vary first, with arrays of ones.
+
+        ones: the template of an array, see calls_with_other_sizes.
+        """
+        if not sizes:
+            return (*self.load, *self.run(inputs))
+        _decorator, *definition, call = function_lines("", "infer", self.run(inputs), inputs)
+        return (*self.load, *definition, *calls_with_other_sizes(sizes, inputs, "infer({})", ones), call)
+
+
+# An export takes longer than a call. Cases without the tag are run with --slow.
+DYNAMIC_FIELDS: Mapping[str, object] = {"max_level": Level.SMOKE, "slow_tag": "dynamic", "only_tagged": True}
 
 
 def split_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -41,6 +82,8 @@ def make_route(
     evaluate: ModelRunner | None = None,
     is_independent: bool = True,
     without_dtypes: Collection[str] = (),
+    ones: str = "",
+    recipes: RecipesOfSource = lambda _lowerings: {},
     **fields: object,
 ) -> Surface:
     """Return the surface of a route.
@@ -48,16 +91,28 @@ def make_route(
     runtime_name: the surface of the runtime, for its ledger entries. export: writes the export of a program.
     run, evaluate: run the model with the runtime, and with another implementation. is_independent: see RouteStages.
     to_numpy: converts `x`, the array of the runtime, to channels first. without_dtypes: dtypes that the runtime does
-    not take. fields: further fields of the surface.
+    not take. ones: for models whose inputs have symbolic extents, the template of an array of another size.
+    recipes: returns what to write instead of calls that do not survive. fields: further fields of the surface.
     """
 
-    def wrapper(run: ModelRunner | None) -> ProgramWrapper:
+    def wrapper(runner: ModelRunner | None, sizes: Sizes) -> ProgramWrapper:
         def wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
             weights, inputs = split_names(names)
+            varying = {
+                name: one.channels_last() if source.channels_last else one
+                for name, one in sizes.items()
+                if name in inputs
+            }
             # The program of the stage that only exports returns its input.
-            return [*export(lines, weights, inputs), *(run(inputs) if run else ["x = np.asarray(x)"])]
+            ran = runner.lines(inputs, varying, ones) if runner else ["x = np.asarray(x)"]
+            return [*export(lines, weights, inputs, varying), *ran]
 
         return wrap
+
+    def wrapped(surface: Surface, runner: ModelRunner | None) -> Surface:
+        if not ones:
+            return replace(surface, wrap_program=wrapper(runner, FIXED))
+        return replace(surface, with_sizes=lambda one, sizes: replace(one, wrap_program=wrapper(runner, sizes)))
 
     route = replace(
         source,
@@ -70,15 +125,15 @@ def make_route(
         numpy_inputs=None,
         write_gradient=None,
         dtypes={operator: dtypes - {*without_dtypes} for operator, dtypes in source.dtypes.items()},
-        wrap_program=wrapper(run),
-        **fields,  # type: ignore[arg-type]  # fields of Surface by name
+        **{**(DYNAMIC_FIELDS if ones else {}), **fields},  # type: ignore[arg-type]  # fields of Surface by name
     )
     stages = RouteStages(
         source_name=source.name,
         runtime_name=runtime_name,
-        source=replace(route, to_numpy=source.to_numpy, wrap_program=None),
-        export=replace(route, wrap_program=wrapper(None)),
-        evaluator=replace(route, wrap_program=wrapper(evaluate)) if evaluate else None,
+        source=replace(route, to_numpy=source.to_numpy),
+        export=wrapped(route, None),
+        evaluator=wrapped(route, evaluate) if evaluate else None,
         is_independent=is_independent,
+        recipes=recipes(source.lowerings),
     )
-    return replace(route, route=stages)
+    return replace(wrapped(route, run), route=stages)

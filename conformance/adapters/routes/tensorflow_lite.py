@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from conformance.adapters import tensorflow
-from conformance.adapters.routes.route import ModelRunner, make_route, model_lines
+from conformance.adapters.api import Sizes
+from conformance.adapters.routes.recipes import tensorflow_lite_recipes
+from conformance.adapters.routes.route import FIXED, ModelRunner, make_route, model_lines
 from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("tensorflow", "ai_edge_litert", "keras", "numpy")
@@ -22,11 +23,18 @@ SETUP = f"{tensorflow.SETUP}{LITERT_SETUP}"
 RESET = tensorflow.RESET
 
 
-def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
+def _tensor_specs(inputs: Sequence[str], sizes: Sizes) -> str:
+    """Return the specifications of the inputs as text."""
+    shapes = {name: str([*sizes[name].dimensions()]) if name in sizes else f"{name}.shape" for name in inputs}
+    return ", ".join(f"tf.TensorSpec({shape}, {name}.dtype)" for name, shape in shapes.items())
+
+
+def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], sizes: Sizes = FIXED) -> Sequence[str]:
     """Return lines that assign `lite_model`."""
-    specs = ", ".join(f"tf.TensorSpec({name}.shape, {name}.dtype)" for name in inputs)
     return [
-        *model_lines(f"@tf.function(input_signature=[{specs}])", "model", lines, weights, inputs),
+        *model_lines(
+            f"@tf.function(input_signature=[{_tensor_specs(inputs, sizes)}])", "model", lines, weights, inputs
+        ),
         "module = tf.Module()",
         "module.model = model",
         "converter = tf.lite.TFLiteConverter.from_concrete_functions([model.get_concrete_function()], module)",
@@ -34,33 +42,43 @@ def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str])
     ]
 
 
-def run_litert(resolver: str, inputs: Sequence[str], array: str = "{}.numpy()") -> Sequence[str]:
-    """Return lines that run `lite_model`. array: converts an input to NumPy."""
-    arrays = ", ".join(f"{name}={array.format(name)}" for name in inputs)
-    return (
-        f"kernels = OpResolverType.{resolver}",
-        "interpreter = Interpreter(None, lite_model, experimental_op_resolver_type=kernels, **options)",
-        f'x = interpreter.get_signature_runner()({arrays})["output_0"]',
+def litert_runner(resolver: str, array: str = "{}.numpy()") -> ModelRunner:
+    """Return how LiteRT runs `lite_model`. array: converts an input to NumPy."""
+
+    def run(inputs: Sequence[str]) -> Sequence[str]:
+        arrays = ", ".join(f"{name}={array.format(name)}" for name in inputs)
+        return (f'x = interpreter.get_signature_runner()({arrays})["output_0"]',)
+
+    return ModelRunner(
+        (
+            f"kernels = OpResolverType.{resolver}",
+            "interpreter = Interpreter(None, lite_model, experimental_op_resolver_type=kernels, **options)",
+        ),
+        run,
     )
 
 
-REFERENCE_KERNELS = partial(run_litert, "BUILTIN_REF")
+REFERENCE_KERNELS = litert_runner("BUILTIN_REF")
 RUNTIMES: Mapping[str, ModelRunner] = {
-    "litert": partial(run_litert, "AUTO"),
-    "litert.builtin": partial(run_litert, "BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+    "litert": litert_runner("AUTO"),
+    "litert.builtin": litert_runner("BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
     "litert.reference": REFERENCE_KERNELS,
 }
+ONES = "tf.ones({shape}, {name}.dtype)"
 SURFACES = tuple(
     make_route(
         tensorflow.SURFACES[0],
-        f"tf.lite{ROUTE_ARROW}{runtime}",
+        f"tf.lite{'.dynamic' if ones else ''}{ROUTE_ARROW}{runtime}",
         runtime,
         _export,
-        run,
+        runner,
         to_numpy="np.moveaxis(x, -1, 1)",
         # No other project runs such models. The reference kernels share code with the others.
-        evaluate=None if run is REFERENCE_KERNELS else REFERENCE_KERNELS,
+        evaluate=None if runner is REFERENCE_KERNELS else REFERENCE_KERNELS,
         is_independent=False,
+        ones=ones,
+        recipes=tensorflow_lite_recipes,
     )
-    for runtime, run in RUNTIMES.items()
+    for ones in ("", ONES)
+    for runtime, runner in RUNTIMES.items()
 )

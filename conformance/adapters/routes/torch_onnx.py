@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from conformance.adapters import openvino, torch
-from conformance.adapters.api import INDENT
-from conformance.adapters.routes.route import ModelRunner, make_route
+from conformance.adapters.api import INDENT, Sizes
+from conformance.adapters.routes.onnx_runtimes import EVALUATOR, RUNTIME_SETUP, RUNTIME_THREAD_SETTINGS, RUNTIMES
+from conformance.adapters.routes.recipes import torch_recipes
+from conformance.adapters.routes.route import FIXED, make_route
 from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("torch", "onnx", "onnxscript", "onnxruntime", "openvino", "numpy")
 INSTRUCTION_VARIABLES = {**torch.INSTRUCTION_VARIABLES, **openvino.INSTRUCTION_VARIABLES}
 THREAD_SETTINGS = {
     **torch.THREAD_SETTINGS,
-    "options.intra_op_num_threads = 1": "options.intra_op_num_threads = {}",
-    '"INFERENCE_NUM_THREADS": 1': '"INFERENCE_NUM_THREADS": {}',
+    **RUNTIME_THREAD_SETTINGS,
 }
 THREADS = f"""{torch.THREADS}
 import functools
@@ -31,29 +32,47 @@ except (ImportError, AttributeError):  # not this version; exports take longer
 SETUP = f"""{torch.SETUP}
 import io
 
-import onnx
-import onnxruntime
-import openvino as ov
-from onnx.reference import ReferenceEvaluator
-
-options = onnxruntime.SessionOptions()
-options.intra_op_num_threads = 1
-core = ov.Core()
-core.set_property("CPU", {{"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}})
-"""
+{RUNTIME_SETUP}"""
 RESET = torch.RESET
 # The exporter that reads the graph of torch.export, and the older one that traces the calls.
 EXPORTERS: Mapping[str, Sequence[str]] = {
-    "torch.onnx": ("onnx_model = torch.onnx.export(model, {inputs}, {names}, dynamo=True, verbose=False).model_proto",),
+    "torch.onnx": (
+        "onnx_model = torch.onnx.export(model, {inputs}, {names}, dynamo=True, verbose=False{axes}).model_proto",
+    ),
     "torch.onnx.torchscript": (
         "file = io.BytesIO()",
-        "torch.onnx.export(model, {inputs}, file, {names}, dynamo=False)",
+        "torch.onnx.export(model, {inputs}, file, {names}, dynamo=False{axes})",
         "onnx_model = onnx.load_model_from_string(file.getvalue())",
     ),
 }
 
 
-def _export(exporter: str, lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
+def _dynamic_shapes(axes: Mapping[str, Sequence[int]]) -> str:
+    inputs = (f'"{name}": {{{", ".join(f"{axis}: varies" for axis in varying)}}}' for name, varying in axes.items())
+    return f", dynamic_shapes={{{', '.join(inputs)}}}"
+
+
+def _dynamic_axes(axes: Mapping[str, Sequence[int]]) -> str:
+    inputs = (f'"{name}": {[*varying]}' for name, varying in axes.items() if varying)
+    return f", dynamic_axes={{{', '.join(inputs)}}}"
+
+
+# The argument for axes without a fixed extent.
+DYNAMIC_ARGUMENTS = {"torch.onnx": _dynamic_shapes, "torch.onnx.torchscript": _dynamic_axes}
+
+
+def _axes_argument(exporter: str, inputs: Sequence[str], sizes: Sizes) -> str:
+    """Return the argument that names the axes whose extent varies, "" if there are none."""
+    if not sizes:
+        return ""
+    dimensions = {name: sizes[name].dimensions() if name in sizes else () for name in inputs}
+    axes = {name: [k for k, extent in enumerate(extents) if extent is None] for name, extents in dimensions.items()}
+    return DYNAMIC_ARGUMENTS[exporter](axes)
+
+
+def _export(
+    exporter: str, lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], sizes: Sizes = FIXED
+) -> Sequence[str]:
     """Return lines that assign `onnx_model`, the ONNX model of a module. Weights are its buffers."""
     body = [*(f"{name} = self.{name}" for name in weights), *(part for line in lines for part in line.split("\n"))]
     input_names = ", ".join(f'"{name}"' for name in inputs)
@@ -64,56 +83,36 @@ def _export(exporter: str, lines: Sequence[str], weights: Sequence[str], inputs:
         f"{INDENT}{INDENT}return x",
         "model = Model().eval()",
         *(f'model.register_buffer("{name}", {name})' for name in weights),
+        # Dim.AUTO would replace an extent by a number without an error.
+        *(["varies = torch.export.Dim.DYNAMIC"] if sizes and exporter == "torch.onnx" else []),
         *(
-            line.format(inputs=f"({', '.join(inputs)},)", names=f"input_names=[{input_names}]")
+            line.format(
+                inputs=f"({', '.join(inputs)},)",
+                names=f"input_names=[{input_names}]",
+                axes=_axes_argument(exporter, inputs, sizes),
+            )
             for line in EXPORTERS[exporter]
         ),
     ]
 
 
-def _arrays(inputs: Sequence[str]) -> str:
-    arrays = ", ".join(f'"{name}": {name}.numpy()' for name in inputs)
-    return f"{{{arrays}}}"
-
-
-def _run_onnxruntime(inputs: Sequence[str]) -> Sequence[str]:
-    return (
-        "session = onnxruntime.InferenceSession(",
-        f'{INDENT}onnx_model.SerializeToString(), options, providers=["CPUExecutionProvider"]',
-        ")",
-        f"(x,) = session.run(None, {_arrays(inputs)})",
-    )
-
-
-def _run_openvino(inputs: Sequence[str]) -> Sequence[str]:
-    return (
-        'compiled = core.compile_model(core.read_model(onnx_model.SerializeToString()), "CPU")',
-        f"x = compiled({_arrays(inputs)})[0]",
-    )
-
-
-def _run_evaluator(inputs: Sequence[str]) -> Sequence[str]:
-    return (f"(x,) = ReferenceEvaluator(onnx_model).run(None, {_arrays(inputs)})",)
-
-
-RUNTIMES: Mapping[str, tuple[str, ModelRunner]] = {
-    "onnxruntime": ("onnxruntime", _run_onnxruntime),
-    "openvino": ("openvino.opset", _run_openvino),
-}
-"""The surface of each runtime, and the lines that run a model."""
+ONES = "torch.ones({shape}, dtype={name}.dtype)"
 SURFACES = tuple(
     make_route(
         torch.FUNCTIONAL_SURFACE,
-        f"{exporter}{ROUTE_ARROW}{runtime}",
+        f"{exporter}{'.dynamic' if ones else ''}{ROUTE_ARROW}{runtime}",
         surface,
         partial(_export, exporter),
         run,
         to_numpy="x",
-        evaluate=_run_evaluator,
+        evaluate=EVALUATOR,
         # NumPy has no bfloat16, and the runtimes take NumPy arrays.
         without_dtypes={"bfloat16"},
+        ones=ones,
+        recipes=torch_recipes,
         bfloat16=None,
     )
+    for ones in ("", ONES)
     for exporter in EXPORTERS
     for runtime, (surface, run) in RUNTIMES.items()
 )

@@ -19,8 +19,9 @@ from conformance.execution.job import Limits
 from conformance.execution.targets import run_targets
 from conformance.models.comparison.compare import FirstDifference, LayerComparison, Place, RunComparison, compare_models
 from conformance.models.comparison.drawn_inputs import KINDS, drawn_inputs
-from conformance.models.comparison.reasons import difference_text, layer_reasons, smallest_difference
+from conformance.models.comparison.reasons import layer_reasons
 from conformance.models.comparison.recording import ModelInput, record_model
+from conformance.models.comparison.smallest_difference import difference_text, smallest_difference
 from conformance.models.comparison.source import ModelSource, parse_model_source
 
 DEFAULT_TIME_LIMIT = 300.0

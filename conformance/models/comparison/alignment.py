@@ -5,7 +5,7 @@ to the score of the pair: equal weights most, then the words of their names, the
 the shape of the result. The alignment is the order-preserving set of pairs with the largest sum of scores. A layer that
 is missing in one model therefore has no partner, and does not shift the pairs after it. Layers that run in another
 order, such as the branches of a block, are paired afterwards if their weights or their names are equal, and poolings if
-their windows and shapes are.
+their windows and strides are.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class AlignedLayers:
 
 def align_layers(source: Sequence[ModelLayer], port: Sequence[ModelLayer]) -> AlignedLayers:
     """Return the alignment of the layers of two models."""
-    ordered = list(_best_pairs(pair_scores(source, port)))
+    best = list(_best_pairs(pair_scores(source, port)))
+    ordered = [pair for pair in best if not _is_misplaced(pair, source, port, best)]
     pairs = sorted([*ordered, *_reordered_pairs(source, port, ordered)])
     pairs = sorted([*pairs, *_pairs_of_poolings(source, port, pairs)])
     return AlignedLayers(
@@ -138,6 +139,29 @@ def _best_pairs(scores: Array) -> Iterator[tuple[int, int]]:
             yield row, column
 
 
+def _is_misplaced(
+    pair: tuple[int, int], source: Sequence[ModelLayer], port: Sequence[ModelLayer], pairs: Sequence[tuple[int, int]]
+) -> bool:
+    """Whether the weights of the source's layer of a pair are those of another layer of the port, in another branch.
+
+    Exchanged weights are a mistake, and no other order: the layers then have the same shape, and read each other.
+    """
+    first, second = source[pair[0]], port[pair[1]]
+    weights = _weights(first)
+    if weights is None or weights == _weights(second):
+        return False
+    for number, other in enumerate(port):
+        if _window(other) == _window(first) and _weights(other) == weights:
+            partner = next((source[one] for one, two in pairs if two == number), None)
+            is_branch = partner is not None and np.array_equal(partner.x, first.x)
+            return _window(second) != _window(first) or _has_name_of(first, other) or is_branch
+    return False
+
+
+def _has_name_of(layer: ModelLayer, other: ModelLayer) -> bool:
+    return bool(layer.call.name) and _named(layer) == _named(other)
+
+
 def _named(layer: ModelLayer) -> Hashable:
     return (layer.family, name_words(layer.call.name)) if layer.call.name else None
 
@@ -145,13 +169,13 @@ def _named(layer: ModelLayer) -> Hashable:
 def _pooling(layer: ModelLayer) -> Hashable:
     if "kernel" in layer.call.inputs:
         return None
-    return layer.family, layer.call.parameters.get("window"), layer.x.shape, layer.call.result.shape
+    return layer.family, layer.call.parameters.get("window"), layer.call.parameters.get("stride")
 
 
 def _reordered_pairs(
     source: Sequence[ModelLayer], port: Sequence[ModelLayer], pairs: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield pairs of the remaining layers that have equal weights, equal names, or equal windows and shapes."""
+    """Yield pairs of the remaining layers that have equal weights, equal names, or equal windows and strides."""
     left, right = (
         [index for index in range(len(layers)) if index not in {pair[side] for pair in pairs}]
         for side, layers in enumerate((source, port))

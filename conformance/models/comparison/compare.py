@@ -26,7 +26,6 @@ from conformance.models.comparison.input_reasons import (
     InputPair,
     input_reasons,
     is_known,
-    result_reasons,
     with_missing_layers,
 )
 from conformance.models.comparison.judgement import (
@@ -41,6 +40,7 @@ from conformance.models.comparison.layers import ModelLayer, find_layers, find_r
 from conformance.models.comparison.merging import merge_parts
 from conformance.models.comparison.reasons import layer_reasons
 from conformance.models.comparison.recording import RecordedModel, RecordedRun
+from conformance.models.comparison.result_reasons import result_reasons
 from reports.results.vocabulary import DifferenceKind, Verdict
 
 MAX_PROVED_TERMS = 50_000_000
@@ -68,7 +68,8 @@ class LayerComparison:
     agree: the layer is a part of another way to compute it, and was not compared.
     input_agrees_later: whether the inputs differ, and the results or the input of the layer that reads the result
     agree: the order of the layer and of an operator after it is another one, such as ReLU before a maximum.
-    is_cropped: whether the result of the port's layer has more cells, and without them is that of the source's layer.
+    is_cropped: whether the result of the port's layer has more cells, and what reads it has as many as in the source.
+    The layer is then judged without them.
     """
 
     source: ModelLayer
@@ -85,7 +86,7 @@ class LayerComparison:
     @property
     def agrees(self) -> bool:
         """Whether the port's layer computes what the source's layer computes, or it was not compared."""
-        return self.verdict.verdict == Verdict.AGREE or self.agrees_later or self.is_rewritten or self.is_cropped
+        return self.verdict.verdict == Verdict.AGREE or self.agrees_later or self.is_rewritten
 
     @property
     def input_agrees(self) -> bool:
@@ -162,6 +163,9 @@ def _with_later_agreement(layer: LayerComparison, reader: LayerComparison | None
 
     reader: the layer that reads its result, None for the results of the models. later: whether what is read agrees.
     """
+    cropped = cropped_layer(layer.source, layer.port) if layer.verdict.kind is DifferenceKind.SHAPE else None
+    if cropped and reader and reader.port.x.shape[2:] == cropped.call.result.shape[2:]:
+        layer = replace(layer, port=cropped, verdict=judge_layer(layer.source, cropped), is_cropped=True)
     source, port = layer.source.call, layer.port.call
     is_equal = array_difference(source.result, port.result) <= noise_limit(source.result, source.result_noise)
     agrees = later or is_equal
@@ -170,18 +174,7 @@ def _with_later_agreement(layer: LayerComparison, reader: LayerComparison | None
         agrees_later=later and layer.verdict.verdict != Verdict.AGREE,
         is_rewritten=agrees and layer.source.x.shape != layer.port.x.shape,
         input_agrees_later=agrees and not layer.input_agrees and computes_itself(layer.source),
-        is_cropped=reader is not None and _is_cropped(layer, reader.port.x),
     )
-
-
-def _is_cropped(layer: LayerComparison, x: Array) -> bool:
-    """Whether the result of a port's layer is that of the source's layer after a crop; x: what is read of it."""
-    if layer.verdict.kind is not DifferenceKind.SHAPE:
-        return False
-    cropped = cropped_layer(layer.source, layer.port)
-    if cropped is None or x.shape[2:] != cropped.call.result.shape[2:]:
-        return False
-    return judge_layer(layer.source, cropped).verdict == Verdict.AGREE
 
 
 def _with_proved_inputs(

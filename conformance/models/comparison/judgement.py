@@ -43,18 +43,27 @@ def computes_itself(layer: ModelLayer) -> bool:
 
 
 def cropped_layer(source: ModelLayer, port: ModelLayer) -> ModelLayer | None:
-    """Return a transposed convolution with the cells of the result that the source has, None if that has other ones."""
+    """Return a transposed convolution with as many cells as the source's layer has, by more padding.
+
+    None if its result does not contain these cells, or has no others.
+    """
+    axes, found = source.x.ndim - 2, port.call.result.shape[2:]
     if OPERATORS[source.call.operator].geometry is not Geometry.TRANSPOSED:
         return None
-    axes, result = source.x.ndim - 2, port.call.result
     one, two = (layer.call.parameters.get("padding") or ((0, 0),) * axes for layer in (source, port))
-    starts = [before - other for (before, _), (other, _) in zip(one, two, strict=True)]
-    extents = source.expected(np.zeros_like(port.x[:1]), [0]).value.shape[2:]
-    ends = [start + extent for start, extent in zip(starts, extents, strict=True)]
-    if min(starts) < 0 or any(end > extent for end, extent in zip(ends, result.shape[2:], strict=True)):
+    try:
+        extents = source.expected(np.zeros_like(port.x[:1]), [0]).value.shape[2:]
+    except (ValueError, TypeError, IndexError):
         return None
-    inner = (slice(None), slice(None), *(slice(start, end) for start, end in zip(starts, ends, strict=True)))
-    return replace(port, call=replace(port.call, result=result[inner]))
+    before = [own - other for (own, _), (other, _) in zip(one, two, strict=True)]
+    after = [whole - start - extent for whole, start, extent in zip(found, before, extents, strict=True)]
+    if min(*before, *after) < 0 or not any((*before, *after)):
+        return None
+    padding = tuple((own + start, other + end) for (own, other), start, end in zip(two, before, after, strict=True))
+    inner = [slice(start, start + extent) for start, extent in zip(before, extents, strict=True)]
+    cells = (slice(None), slice(None), *inner)
+    parameters = {**port.call.parameters, "padding": padding}
+    return replace(port, call=replace(port.call, parameters=parameters, result=port.call.result[cells]))
 
 
 def judge_channels(source: ModelLayer, x: Array, found: Array, channels: Sequence[int] | None) -> OutcomeVerdict:

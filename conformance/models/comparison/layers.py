@@ -5,6 +5,7 @@ A layer is a call of a window operator with the explicit padding before it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -136,40 +137,51 @@ def find_layers(calls: Sequence[RecordedCall]) -> list[ModelLayer]:
     Several layers may read the result of one pad, or channels of it, and a pad may read the result of another one.
     """
     layers = []
-    pads = list[RecordedCall]()
+    pads = list[_PadResult]()
     for call in calls:
         if call.operator == PAD:
-            pads.append(call)
+            pads.append(_PadResult(call, _channel_digests(call.result)))
         else:
             layers.append(ModelLayer(call, _pads_before(call, pads)))
     return layers
 
 
-def _pads_before(call: RecordedCall, pads: Sequence[RecordedCall]) -> tuple[RecordedCall, ...]:
+@dataclass(frozen=True)
+class _PadResult:
+    """A call of `pad`, and a digest of each channel of its result."""
+
+    call: RecordedCall
+    digests: Sequence[bytes]
+
+    def channels(self, digests: Sequence[bytes]) -> list[int] | None:
+        """Return the channels of the result with some digests, in their order; None if one is not among them."""
+        if self.digests == digests:
+            return list(range(len(digests)))
+        numbers = {digest: channel for channel, digest in enumerate(self.digests)}
+        found = [numbers.get(digest, -1) for digest in digests]
+        return None if -1 in found or not found else found
+
+
+def _channel_digests(array: Array) -> list[bytes]:
+    shape = repr((array.dtype.str, array.shape[0], *array.shape[2:])).encode()
+    channels = (array[:, channel].tobytes() for channel in range(array.shape[1]))
+    return [hashlib.blake2b(shape + channel, digest_size=16).digest() for channel in channels]
+
+
+def _pads_before(call: RecordedCall, pads: Sequence[_PadResult]) -> tuple[RecordedCall, ...]:
     """Return the pads that lead to the input of a call, the first one first."""
     found: tuple[RecordedCall, ...] = ()
-    x = call.x
+    digests = _channel_digests(call.x) if pads else []
     for pad in reversed(pads):
-        channels = read_channels(pad.result, x)
+        channels = pad.channels(digests)
         if channels is not None:
-            part = pad if channels == list(range(pad.x.shape[1])) else _channels_of(pad, channels)
-            found, x = (part, *found), part.x
+            part = pad.call if channels == list(range(pad.call.x.shape[1])) else _channels_of(pad.call, channels)
+            found, digests = (part, *found), _channel_digests(part.x)
     return found
 
 
 def _channels_of(pad: RecordedCall, channels: Sequence[int]) -> RecordedCall:
     return replace(pad, inputs={"x": pad.x[:, list(channels)]}, result=pad.result[:, list(channels)])
-
-
-def read_channels(given: Array, x: Array) -> list[int] | None:
-    """Return the channels of an array that are those of another one, in its order; None if it has other numbers."""
-    if given.ndim != x.ndim or given.shape[0] != x.shape[0] or given.shape[2:] != x.shape[2:]:
-        return None
-    if given.shape == x.shape and np.array_equal(given, x, equal_nan=x.dtype.kind == "f"):
-        return list(range(x.shape[1]))
-    numbers = {given[:, channel].tobytes(): channel for channel in range(given.shape[1])}
-    found = [numbers.get(x[:, channel].tobytes(), -1) for channel in range(x.shape[1])]
-    return None if -1 in found or not found else found
 
 
 def find_readers(layers: Sequence[ModelLayer]) -> list[int | None]:

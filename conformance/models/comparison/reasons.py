@@ -1,30 +1,23 @@
-"""Why a layer of a port differs: parameters and weights that are not those of the source, and the smallest input."""
+"""Why a layer of a port differs: parameters and weights that are not those of the source."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from conformance.cases.arrays import Array
-from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry, PaddingWord
+from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic
 from conformance.models.comparison.effects import (
     PADDING,
     has_same_effect,
     is_same,
     setting_effects,
-    with_small_weights,
 )
 from conformance.models.comparison.layers import ModelLayer, dense_kernel
 from conformance.models.comparison.recording import RecordedCall
+from conformance.models.comparison.weight_relations import weights_relation
 from conformance.translation.option_text import size_text
-from reference import Windows
-
-MAX_SMALL_EXTENT = 9
-"""Largest extent of the inputs among which the smallest one that shows a difference is searched."""
 
 CONSTANT = "constant"
 PADDING_MODE_NAMES: Mapping[str, str] = {
@@ -203,168 +196,3 @@ def _has_other_groups(source: ModelLayer, port: ModelLayer) -> bool:
     (first, one, *window), (second, two, *other) = (layer.call.inputs["kernel"].shape for layer in (source, port))
     groups = [int(layer.call.parameters.get("groups", 1)) for layer in (source, port)]
     return (first, one * groups[0], window) == (second, two * groups[1], other)
-
-
-def weights_relation(source: Array, port: Array, layer: ModelLayer | None = None) -> str:
-    """Return how the weights of a port relate to those of the source; layer: that of the source, None for a bias."""
-    for text, changed in _changed_weights(source):
-        if changed.shape == port.shape and np.array_equal(changed, port):
-            return f"that of the source {text}"
-    if source.shape != port.shape:
-        return f"shape {size_text(source.shape)} in the source, {size_text(port.shape)} in the port"
-    is_transposed = layer is not None and OPERATORS[layer.call.operator].geometry is Geometry.TRANSPOSED
-    groups = int(layer.call.parameters.get("groups", 1)) if layer else 1
-    for axis, text in enumerate(("input", "output") if is_transposed else ("output", "input")):
-        order = _order(source, port, axis) if source.ndim > axis else None
-        if order and (blocks := _block_order(order, groups)):
-            return f"that of the source with its groups in the order {order_text(blocks)}"
-        if order:
-            return f"that of the source with its {text} channels in the order {order_text(order)}"
-    if np.array_equal(np.sort(source, axis=None), np.sort(port, axis=None)):
-        return "that of the source with its numbers in another order"
-    largest = float(np.abs(source.astype(np.float64) - port.astype(np.float64)).max(initial=0.0))
-    return f"other numbers, largest difference {largest:.3g}"
-
-
-def _changed_weights(source: Array) -> Iterator[tuple[str, Array]]:
-    """Yield the layouts that weights may have by mistake, with words for them, the likely ones first."""
-    spatial = tuple(range(2, source.ndim))
-    orders = {"": spatial, "with its spatial axes exchanged": spatial[::-1]}
-    orders |= {
-        f"with its spatial axes in the order {_numbers_text(order)}": order
-        for order in itertools.permutations(spatial)
-        if order not in orders.values()
-    }
-    for exchanged in ("", "with input and output channels exchanged") if source.ndim > 1 else ("",):
-        for reordered, order in orders.items():
-            turned = source.transpose(*((1, 0) if exchanged else range(min(source.ndim, 2))), *order)
-            for count in range(len(spatial) + 1):
-                for axes in itertools.combinations(spatial, count):
-                    every = "all spatial axes" if axes == spatial else f"spatial axis {_numbers_text(axes)}"
-                    words = [*filter(None, (f"flipped on {every}" if axes else "", exchanged, reordered))]
-                    if words:
-                        yield ", ".join(words), np.flip(turned, axes)
-
-
-def _numbers_text(axes: Sequence[int]) -> str:
-    return ", ".join(str(axis - 2) for axis in axes)
-
-
-def _order(source: Array, port: Array, axis: int) -> list[int] | None:
-    """Return the slices of an array along an axis that are those of another one, in its order."""
-    rows, wanted = (np.moveaxis(one, axis, 0).reshape(one.shape[axis], -1) for one in (source, port))
-    numbers: dict[bytes, list[int]] = {}
-    for number, row in enumerate(rows):
-        numbers.setdefault(row.tobytes(), []).append(number)
-    found = []
-    for row in wanted:
-        same = numbers.get(row.tobytes())
-        if not same:
-            return None
-        # Equal slices are in their own order.
-        found.append(same.pop(0))
-    return found
-
-
-def _block_order(order: Sequence[int], groups: int) -> list[int] | None:
-    """Return the order of whole groups that is an order of channels, None if there is none."""
-    extent = len(order) // groups
-    blocks = [order[start] // extent for start in range(0, len(order), extent)] if groups > 1 and extent > 1 else []
-    whole = [block * extent + number for block in blocks for number in range(extent)]
-    return blocks if blocks and whole == list(order) else None
-
-
-MIN_RANGES = 8
-"""Number of channels up to which each is shown."""
-MAX_SHOWN_CHANNELS = 16
-"""Maximum number of channels whose order is shown."""
-
-
-def order_text(order: Sequence[int]) -> str:
-    """Return an order of channels; that of blocks of channels as ranges: 4-7, 0-3."""
-    runs: list[list[int]] = []
-    for channel in order:
-        if runs and runs[-1][-1] + 1 == channel:
-            runs[-1].append(channel)
-        else:
-            runs.append([channel])
-    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
-    if len(order) <= MIN_RANGES or 2 * len(runs) > len(order):
-        shown = list(map(str, order))
-    return ", ".join([*shown[:MAX_SHOWN_CHANNELS], *(["…"] if len(shown) > MAX_SHOWN_CHANNELS else [])])
-
-
-@dataclass(frozen=True)
-class SmallestDifference:
-    """The smallest input for which two layers compute different results, with both results."""
-
-    x: Array
-    source: Array
-    port: Array
-
-
-def smallest_difference(source: ModelLayer, port: ModelLayer) -> SmallestDifference | None:
-    """Return the smallest input for which the reference of two layers differs; None if none is found.
-
-    The input has one image and as few cells as possible. Its values are negative first, so that padding with zeros
-    shows, and then of both signs. Padding that may be the word `same` depends on the input size, so only sizes are
-    tried for which it is the recorded padding. The models' own layers then show the difference too.
-    """
-    axes = source.x.ndim - 2
-    if "kernel" in source.call.inputs and "kernel" in port.call.inputs:
-        source, port = (with_small_weights(layer, source.x.dtype) for layer in (source, port))
-    sizes = sorted(
-        itertools.product(range(1, MAX_SMALL_EXTENT + 1), repeat=min(axes, 2)), key=lambda one: (np.prod(one), one)
-    )
-    for size in sizes:
-        extents = (*size, *[size[-1]] * (axes - len(size)))
-        if not all(_has_recorded_padding(layer, extents) for layer in (source, port)):
-            continue
-        count = int(np.prod(extents))
-        for values in (-1 - np.arange(count), np.arange(count) % 5 - 2):
-            x = values.reshape(1, 1, *extents).astype(source.x.dtype)
-            found = _results(source, port, x)
-            if found and (found[0].shape != found[1].shape or not np.array_equal(*found)):
-                return SmallestDifference(x, *found)
-    return None
-
-
-def _has_recorded_padding(layer: ModelLayer, extents: Sequence[int]) -> bool:
-    """Whether a layer has the padding of its recorded call for another input size, also if its padding is `same`."""
-    call = layer.call
-    if OPERATORS[call.operator].geometry is not Geometry.WINDOWS:
-        return True
-    found, window = all_parameters(layer), call.parameters.get("window", call.inputs.get("kernel", call.x).shape[2:])
-    for word in (PaddingWord.SAME_UPPER, PaddingWord.SAME_LOWER):
-        own, other = (
-            Windows.of(size, window, found["stride"], word.value, found["dilation"]).pads
-            for size in (call.x.shape[2:], extents)
-        )
-        if own == call.parameters.get("padding") and any(map(any, own)):
-            return other == own
-    return True
-
-
-def _results(source: ModelLayer, port: ModelLayer, x: Array) -> tuple[Array, Array] | None:
-    try:
-        return source.expected(x).value, port.expected(x).value
-    except (ValueError, TypeError, IndexError):
-        return None
-
-
-MAX_SHOWN_NUMBERS = 12
-"""Maximum number of shown numbers of an array."""
-
-
-def difference_text(found: SmallestDifference) -> Sequence[str]:
-    """Return the lines that show a smallest difference."""
-    return [
-        f"x, shape {size_text(found.x.shape)}: {_numbers(found.x)}",
-        f"source, shape {size_text(found.source.shape)}: {_numbers(found.source)}",
-        f"port, shape {size_text(found.port.shape)}: {_numbers(found.port)}",
-    ]
-
-
-def _numbers(array: Array) -> str:
-    flat = [f"{float(value):.6g}" for value in array.ravel()[:MAX_SHOWN_NUMBERS]]
-    return ", ".join([*flat, "…"] if array.size > MAX_SHOWN_NUMBERS else flat)

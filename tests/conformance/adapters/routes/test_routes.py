@@ -11,9 +11,10 @@ from conformance.cli.parameter_types import SURFACE_NAME
 from conformance.translation.lowering import translate
 from reports.results.vocabulary import ROUTE_ARROW
 
-BACKENDS = ("torch", "tensorflow", "jax")
-ROUTES = [surface for name in BACKENDS for surface in registry.get_backend(f"routes-{name}").surfaces]
-SOURCES = {surface.name: surface for name in BACKENDS for surface in registry.get_backend(name).surfaces}
+BACKENDS = ("routes-torch", "routes-tensorflow", "routes-jax")
+ROUTES = [surface for name in BACKENDS for surface in registry.get_backend(name).surfaces]
+SOURCE_BACKENDS = ("torch", "tensorflow", "jax")
+SOURCES = {surface.name: surface for name in SOURCE_BACKENDS for surface in registry.get_backend(name).surfaces}
 CASES = {case.id: case for case in load_catalogue().select("standard")}
 CONVOLUTION = CASES["conv/2d-groups"]
 
@@ -83,6 +84,40 @@ def test_gradients_are_unsupported(route):
 def test_conventions_and_rejections_are_run(route):
     for name in ("max_pool/nan-in-window", "max_pool/rejects/negative-window"):
         assert program_text(CASES[name], route)
+
+
+DYNAMIC_ROUTES = [route for route in ROUTES if ".dynamic" in route.name]
+
+
+def test_every_exporter_has_a_route_with_symbolic_extents():
+    names = {route.name for route in ROUTES}
+    fixed = [route.name for route in ROUTES if route not in DYNAMIC_ROUTES]
+    assert {name.replace(ROUTE_ARROW, f".dynamic{ROUTE_ARROW}") for name in fixed} <= names
+
+
+@pytest.mark.parametrize("route", DYNAMIC_ROUTES, ids=lambda route: route.name)
+def test_model_with_symbolic_extents_is_loaded_once_and_run_with_other_sizes_first(route):
+    text = program_text(CONVOLUTION, route)
+    loaded, ran = text.split("    def infer(x):\n")
+    assert re.search(r"InferenceSession|compile_model|Interpreter|load_vm_flatbuffer", loaded)
+    calls = re.findall(r"^    (?:x = )?infer\((.*)\)$", ran, re.MULTILINE)
+    shapes = [re.search(r"ones\(\(1, ([0-9, ]+)\)", call).group(1) for call in calls[:-1]]
+    assert shapes == (["6, 6, 4", "7, 7, 4"] if route.channels_last else ["4, 6, 6", "4, 7, 7"])
+    assert calls[-1] == "x"
+    # The axis of channels and the batch of one item have fixed extents, except in JAX, where the batch has a name.
+    fixed = re.compile(r"\{2: varies, 3: varies\}|\[2, 3\]|1, None, None, 4|n, 4, d2, d3")
+    assert fixed.search(loaded), loaded
+
+
+@pytest.mark.parametrize("route", DYNAMIC_ROUTES, ids=lambda route: route.name)
+def test_stages_of_symbolic_extents_export_the_same_model(route):
+    exported = program_text(CONVOLUTION, route.route.export).split("    x = np.asarray(x)\n")[0]
+    assert program_text(CONVOLUTION, route).startswith(exported)
+    if route.route.evaluator:
+        evaluated = program_text(CONVOLUTION, route.route.evaluator)
+        assert evaluated.startswith(exported)
+        assert evaluated.count("infer(") == program_text(CONVOLUTION, route).count("infer(")
+    assert "infer" not in program_text(CONVOLUTION, route.route.source)
 
 
 @pytest.mark.parametrize("name", ["routes-torch", "routes-jax"])

@@ -156,3 +156,30 @@ def test_poolings_of_branches_in_another_order_are_paired():
     aligned = align_layers(*layers)
     assert [one.call.operator for one, _ in aligned.pairs] == ["conv", "max_pool", "conv"]
     assert not aligned.only_in_port
+
+
+@pytest.mark.parametrize("names", ["", "abc"])
+def test_branches_with_other_weights_in_reverse_order_are_paired(names):
+    """The order-preserving pairs would be those of layers with other weights, which is no mistake of a port."""
+    x, rng = np.arange(72, dtype=np.float32).reshape(1, 2, 6, 6), np.random.default_rng(3)
+    kernels = [rng.standard_normal((count, 2, 1, 1)).astype(np.float32) for count in (3, 4, 3)]
+    layers = []
+    for order in ([0, 1, 2], [2, 1, 0]):
+        op = Recording()
+        for number in order:
+            op(names[number : number + 1], "conv", x, kernel=kernels[number])
+        layers.append(find_layers(op.calls))
+    pairs = align_layers(*layers).pairs
+    assert all(np.array_equal(one.call.inputs["kernel"], two.call.inputs["kernel"]) for one, two in pairs)
+    assert len(pairs) == 3
+
+
+def test_exchanged_weights_of_two_layers_are_no_other_order():
+    x, rng = np.arange(72, dtype=np.float32).reshape(1, 2, 6, 6), np.random.default_rng(3)
+    kernels = [rng.standard_normal((2, 2, 1, 1)).astype(np.float32) for _ in range(2)]
+    layers = []
+    for order in ([0, 1], [1, 0]):
+        op = Recording()
+        op("two", "conv", op("one", "conv", x, kernel=kernels[order[0]]), kernel=kernels[order[1]])
+        layers.append(find_layers(op.calls))
+    assert [(one.name, two.name) for one, two in align_layers(*layers).pairs] == [("one", "one"), ("two", "two")]

@@ -7,8 +7,8 @@ from conformance.models.comparison import compare as comparing
 from conformance.models.comparison.compare import Place, compare_models
 from conformance.models.comparison.judgement import array_difference, noise_limit
 from conformance.models.comparison.layers import find_layers
-from conformance.models.comparison.reasons import smallest_difference
 from conformance.models.comparison.recording import RecordedModel, RecordedRun, nudged
+from conformance.models.comparison.smallest_difference import smallest_difference
 from conformance.models.comparison.source import ModelSource
 from reference import Windows
 from tests.support.recorded_models import MISTAKES, Recording, record_network
@@ -110,10 +110,27 @@ def test_a_layer_with_another_shape_agrees_if_the_next_layer_reads_the_same(is_c
     calls = [*run.calls[:4], replace(up, parameters=parameters, result=whole), avg]
     results = run.results if is_cropped else [run.results[0] + 1]
     found = compare(replace(model, runs=[replace(run, calls=calls, results=results)]))
-    assert found.layers[4].agrees_later is is_cropped
     assert found.layers[4].is_cropped
+    assert found.layers[4].agrees
     assert (found.first is None) is is_cropped
     assert is_cropped or (found.first.place, found.first.layer.source.name) == (Place.BETWEEN, "avg")
+
+
+def test_a_layer_with_a_mistake_before_a_crop_has_no_reason_for_the_crop():
+    model = record_network()
+    (run,) = model.runs
+    up, avg = run.calls[4:]
+    inputs = {**up.inputs, "kernel": up.inputs["kernel"][..., ::-1, ::-1]}
+    parameters = {**up.parameters, "padding": ((0, 0), (0, 0)), "output_padding": (0, 0)}
+    (layer,) = find_layers([replace(up, inputs=inputs, parameters=parameters)])
+    whole = layer.expected(up.x).value
+    (after,) = find_layers([replace(avg, inputs={"x": whole[:, :, 1:, 1:]})])
+    calls = [*run.calls[:4], replace(layer.call, result=whole)]
+    calls.append(replace(after.call, result=after.expected(after.x).value))
+    found = compare(replace(model, runs=[replace(run, calls=calls)])).first
+    assert (found.place, found.layer.source.name) == (Place.LAYER, "up")
+    assert found.reasons[0] == "kernel: that of the source flipped on all spatial axes"
+    assert all(reason.endswith("(same effect)") for reason in found.reasons[1:])
 
 
 def test_a_crop_that_is_missing_is_a_difference_of_the_layer():

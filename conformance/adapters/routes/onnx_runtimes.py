@@ -1,0 +1,49 @@
+"""The runtimes of ONNX models: ONNX Runtime, OpenVINO, and the evaluator of onnx."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from conformance.adapters.api import INDENT
+from conformance.adapters.routes.route import ModelRunner
+
+RUNTIME_SETUP = """\
+import onnx
+import onnxruntime
+import openvino as ov
+from onnx.reference import ReferenceEvaluator
+
+options = onnxruntime.SessionOptions()
+options.intra_op_num_threads = 1
+core = ov.Core()
+core.set_property("CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
+"""
+RUNTIME_THREAD_SETTINGS = {
+    "options.intra_op_num_threads = 1": "options.intra_op_num_threads = {}",
+    '"INFERENCE_NUM_THREADS": 1': '"INFERENCE_NUM_THREADS": {}',
+}
+
+
+def _arrays(inputs: Sequence[str]) -> str:
+    arrays = ", ".join(f'"{name}": {name}.numpy()' for name in inputs)
+    return f"{{{arrays}}}"
+
+
+ONNXRUNTIME = ModelRunner(
+    (
+        "session = onnxruntime.InferenceSession(",
+        f'{INDENT}onnx_model.SerializeToString(), options, providers=["CPUExecutionProvider"]',
+        ")",
+    ),
+    lambda inputs: (f"(x,) = session.run(None, {_arrays(inputs)})",),
+)
+OPENVINO = ModelRunner(
+    ('compiled = core.compile_model(core.read_model(onnx_model.SerializeToString()), "CPU")',),
+    lambda inputs: (f"x = compiled({_arrays(inputs)})[0]",),
+)
+EVALUATOR = ModelRunner((), lambda inputs: (f"(x,) = ReferenceEvaluator(onnx_model).run(None, {_arrays(inputs)})",))
+RUNTIMES: Mapping[str, tuple[str, ModelRunner]] = {
+    "onnxruntime": ("onnxruntime", ONNXRUNTIME),
+    "openvino": ("openvino.opset", OPENVINO),
+}
+"""The surface of each runtime, and how it runs an ONNX model."""
