@@ -22,7 +22,7 @@ PROGRAM_WORDS: Mapping[str, str] = {How.PADDED: "a padding and a call", How.COMP
 """The words for a program that is not one call."""
 MAX_NAMES = 4
 """Number of names of layers that a remark lists."""
-MAX_TEXT = 600
+MAX_TEXT = 1000
 """Maximum length of a reason, in characters."""
 
 

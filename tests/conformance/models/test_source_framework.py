@@ -4,7 +4,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from conformance.catalogue.describe import surfaces_by_name
-from conformance.judging.ledger import Ledger, LedgerEntry
+from conformance.judging.ledger import Ledger, LedgerEntry, load_ledger
 from conformance.models.geometry import checked_layer
 from conformance.models.layer import ModelLayer
 from conformance.models.questions import questions_of
@@ -60,3 +60,15 @@ def test_a_fractional_power_of_negative_numbers_is_a_deviation(p, is_known):
     case = questions_of(checked_layer(layer))[0].candidate.case
     found = source_framework(torch, Ledger(()), {}).deviation(case)
     assert (found is not None and "not even" in found.reason) is is_known
+
+
+@pytest.mark.parametrize(
+    ("window", "stride", "extent", "is_known"), [(3, 2, 112, False), (2, 2, 112, True), (64, 1, 64, True)]
+)
+def test_nan_in_many_numbers_is_lost_by_xla_unless_windows_overlap(window, stride, extent, is_known):
+    jax = surfaces_by_name()["jax.lax"][1]
+    parameters = {"window": (window,) * 2, "stride": (stride,) * 2, "dilation": (1, 1), "rounding": "floor"}
+    layer = ModelLayer("p", "max_pool", parameters | {"padding": ((0, 0), (0, 0))}, (1, 8, extent, extent))
+    framework = source_framework(jax, load_ledger(), {})
+    cases = {str(one.numbers): one.candidate.case for one in questions_of(checked_layer(layer))}
+    assert (framework.deviation(cases["NaN"], ["avx2"]) is not None) is is_known
