@@ -203,7 +203,8 @@ ATTACKS = {
     "leaves-a-child": Attack(SLEEPER.format(further="")),
     "leaves-a-child-in-another-session": Attack(SLEEPER.format(further=", start_new_session=True, env={}")),
     "leaves-a-child-in-another-session-and-kills-its-parent": Attack(
-        SLEEPER.format(further=", start_new_session=True, env={}") + "\nos.kill(os.getppid(), 9)", CRASHED
+        SLEEPER.format(further=", start_new_session=True, env={}") + "\nos.kill(os.getppid(), 9)\ntime.sleep(60)",
+        CRASHED,
     ),
     "lowers-the-priority-of-its-group": Attack("os.setpriority(os.PRIO_PGRP, 0, 15)"),
     # Ends
