@@ -13,6 +13,7 @@ from conformance.execution.task import Task
 from conformance.judging.verdict import ProgramOutcome
 from conformance.translation.side_by_side import program_with_setup
 from reports.analysis.deviation import is_program_error
+from reports.analysis.summary import escape_control_characters
 from reports.results import ResultRecord, Status, WorstElementRecord
 from reports.results.vocabulary import PROGRAM_ERROR_PREFIX
 
@@ -22,7 +23,7 @@ INDENT = "    "
 def unsupported_or_known_reason(result: ResultRecord) -> str:
     """Return the reason of an unsupported, known or stale result, with its issue if it has one."""
     issue = f" ({result.issue})" if result.issue else ""
-    return printable(f"{result.reason}{issue}")
+    return escape_control_characters(f"{result.reason}{issue}")
 
 
 def failure_headline(result: ResultRecord) -> str:
@@ -39,7 +40,7 @@ def _failure_reason(result: ResultRecord) -> str:
     if result.worst:
         worst = result.worst
         return f"at {list(worst.index)} expected {worst.expected}, got {worst.got}"
-    return printable(" ".join((result.message or "").split())) or "no message"
+    return escape_control_characters(" ".join((result.message or "").split())) or "no message"
 
 
 def failure_report(
@@ -52,7 +53,7 @@ def failure_report(
     lines = [
         failure_headline(result),
         "",
-        *filter(None, [printable(task.case.about)]),
+        *filter(None, [escape_control_characters(task.case.about)]),
         f"from {task.case.location}",
         *expectation_lines(run.expected(task.case)),
         *_result_lines(outcome, result),
@@ -73,7 +74,7 @@ def _result_lines(outcome: ProgramOutcome, result: ResultRecord) -> Iterator[str
         yield "got: an error in the program of the adapter" if is_program_error(result) else f"got: {outcome.kind}"
     if result.worst:
         yield f"worst     {_deviation_text(result.worst, result.budget_used)}"
-    lines = [printable(line) for line in (result.message or "").splitlines()]
+    lines = [escape_control_characters(line) for line in (result.message or "").splitlines()]
     # The headline contains a message of one line already.
     if len(lines) > 1 or not failure_headline(result).endswith("".join(lines)):
         yield from lines
@@ -82,8 +83,3 @@ def _result_lines(outcome: ProgramOutcome, result: ResultRecord) -> Iterator[str
 def _deviation_text(worst: WorstElementRecord, used: float | None) -> str:
     allowed = "the result must be exact" if used == float("inf") else f"{used:.3g} error bounds"
     return f"{list(worst.index)}: off by {worst.absolute:.6g}, {worst.ulp:.6g} ulp; {allowed}"
-
-
-def printable(text: str) -> str:
-    """Escape control and formatting characters, which a terminal would interpret."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)

@@ -83,6 +83,7 @@ torch.manual_seed(0)
 if "torch._dynamo" in sys.modules:
     torch._dynamo.reset()
 """
+RESET += compiling.REMOVE_PARTIAL_LIBRARIES
 
 
 def _d2l_pool(reduce: str, step: Step) -> Code:

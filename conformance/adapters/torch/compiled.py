@@ -14,6 +14,53 @@ from conformance.adapters.torch.convolution import autograd_gradient
 # Inductor's own defaults. Checking them before a run gives one message, where each case would fail otherwise.
 DEFAULT_COMPILERS: Mapping[str, str] = {"darwin": "clang++", "win32": "cl"}
 
+# Inductor loads each library that is in its cache. A process that is killed while the compiler links leaves a part of
+# one, with which later programs that need the library fail.
+REMOVE_PARTIAL_LIBRARIES = """
+import glob
+import os
+import struct
+
+
+def is_complete(library):
+    with open(library, "rb") as file:
+        head, size = file.read(64), os.fstat(file.fileno()).st_size
+    if size and head[:5] != b"\\x7fELF\\x02":
+        return True
+    # The table of sections is at the end.
+    end = struct.unpack_from("<Q", head, 40)[0] + 64 * struct.unpack_from("<H", head, 60)[0] if len(head) == 64 else 0
+    return 64 < end <= size
+
+
+def remove_partial_libraries(cache, complete):
+    try:
+        import fcntl
+
+        locks = os.listdir(os.path.join(cache, "locks"))
+    except (ImportError, OSError):  # Windows, or nothing has been compiled
+        return
+    for name in set(locks) - complete:
+        key = name.split(".")[0]
+        for library in glob.glob(os.path.join(cache, key[1:3], glob.escape(key) + "*.so")):
+            try:
+                with open(os.path.join(cache, "locks", name), "a") as lock:
+                    if not is_complete(library):
+                        # The process that links a library has its lock.
+                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        if not is_complete(library):
+                            os.remove(library)
+                            continue
+                complete.add(name)
+            except OSError:
+                pass
+
+
+# Before the first program, which may be the second attempt of one that was killed, and after each compilation.
+if "complete_libraries" not in globals() or "torch._dynamo" in sys.modules:
+    complete_libraries = globals().get("complete_libraries", set())
+    remove_partial_libraries(os.environ["TORCHINDUCTOR_CACHE_DIR"], complete_libraries)
+"""
+
 
 def missing_compiler() -> str | None:
     """Return a message if Inductor's C++ compiler is missing."""

@@ -14,7 +14,7 @@ import click
 from conformance import ConformanceError, IncompleteRun
 from conformance.adapters.api import Backend, Surface
 from conformance.catalogue import describe
-from conformance.cli.console import line_width
+from conformance.cli.console import line_width, print_text
 from conformance.cli.lookup import find_framework_surface, find_surface
 from conformance.cli.options import NO_PROGRESS_OPTION, timeout_option
 from conformance.cli.parameter_types import parse_input_shapes
@@ -162,7 +162,8 @@ def audit_command(
     if output:
         write_in_folder(output, "\n".join(lines) + "\n")
     else:
-        click.echo("\n".join(lines))
+        # JSON and HTML have escapes of their own.
+        (print_text if output_format in {"terminal", "markdown"} else click.echo)("\n".join(lines))
     if not audit.passes:
         sys.exit(DIFFERENCE_EXIT_STATUS)
 

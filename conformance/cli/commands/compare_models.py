@@ -12,6 +12,7 @@ import numpy as np
 
 from conformance import ConformanceError
 from conformance.cases.limits import MAX_ARRAY_ELEMENTS
+from conformance.cli.console import print_text
 from conformance.cli.options import NO_PROGRESS_OPTION, timeout_option
 from conformance.cli.parameter_types import parse_input_shapes
 from conformance.cli.progress import phase_progress
@@ -109,7 +110,7 @@ def compare_models_command(  # noqa: PLR0917 - click passes the options by name
         comparisons = compare_models(recorded, other, list(inputs), progress)
         lines = list(comparison_lines(comparisons))
     for line in lines:
-        click.echo(line)
+        print_text(line)
     click.echo(f"{time.monotonic() - started:.1f} s", err=True)
     sys.exit(int(any(one.first for one in comparisons)))
 

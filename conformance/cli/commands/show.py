@@ -15,7 +15,7 @@ from conformance.adapters import registry
 from conformance.adapters.api import Device, Unsupported
 from conformance.cases.case import Case
 from conformance.catalogue import describe, loading
-from conformance.cli.console import line_width
+from conformance.cli.console import line_width, print_text
 from conformance.cli.drawing import drawing_lines
 from conformance.cli.lookup import find_case, find_surface
 from conformance.cli.options import (
@@ -31,7 +31,6 @@ from conformance.cli.parameter_types import SURFACE_NAME
 from conformance.judging.expected import Expected, compute_expected
 from conformance.translation.lowering import translate
 from conformance.translation.repro import repro_script
-from reports.analysis.summary import escape_control_characters
 from reports.results.vocabulary import Level
 
 
@@ -78,7 +77,7 @@ def show(paths: tuple[Path, ...], case: str, drawn: bool) -> None:
     found = find_case(paths, case)
     expected = compute_expected(found)
     text = describe.case_text(found, expected, line_width(describe.DESCRIPTION_WIDTH))
-    click.echo("\n".join(map(escape_control_characters, text.split("\n"))))
+    print_text(text)
     if drawn:
         _print_drawing(found, expected)
 

@@ -2,23 +2,9 @@
 
 import pytest
 
-from conformance.pytest_plugin.text import failure_headline, printable
+from conformance.pytest_plugin.text import failure_headline
 from reports.results import ResultRecord
 from reports.results.vocabulary import Outcome, Status
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("value 0.5", "value 0.5"),
-        ("\x1b[31mred", "\\x1b[31mred"),
-        ("a\nb", "a\\nb"),
-        ("\u202ex", "\\u202ex"),
-        ("é", "é"),
-    ],
-)
-def test_characters_that_a_terminal_would_interpret_are_escaped(text, shown):
-    assert printable(text) == shown
 
 
 @pytest.mark.parametrize(

@@ -117,3 +117,17 @@ def test_predicates_are_split_into_words():
 )
 def test_long_lists_of_names_are_counted(names, text):
     assert summary.list_text(list(names), 3) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("value 0.5", "value 0.5"),
+        ("\x1b[31mred", "\\x1b[31mred"),
+        ("a\nb", "a\\nb"),
+        ("\u202ex", "\\u202ex"),
+        ("é", "é"),
+    ],
+)
+def test_characters_that_a_terminal_would_interpret_are_escaped(text, shown):
+    assert summary.escape_control_characters(text) == shown

@@ -54,6 +54,15 @@ def test_a_framework_stands_for_its_surface(model):
     assert "numpy.loops" in run(model, "--target", "numpy").output
 
 
+def test_control_characters_in_names_are_escaped(model):
+    model.write_text(json.dumps([{**POOL, "name": "po\x1b[1m\u202eol"}]), "utf-8")
+    output = run(model, "--target", "numpy.loops").output
+    assert r"po\x1b[1m\u202eol" in output
+    assert all(line.isprintable() for line in output.splitlines())
+    record = json.loads(run(model, "--target", "numpy.loops", "--format", "json").output)
+    assert json.dumps("po\x1b[1m\u202eol")[1:-1] in json.dumps(record)
+
+
 def test_a_layer_that_no_case_describes_ends_with_status_1(model):
     layer = {**POOL, "shape": [1, 2, 1, 1], "parameters": {**POOL["parameters"], "padding": [[0, 0], [0, 0]]}}
     model.write_text(json.dumps([layer]), "utf-8")
