@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from conformance.adapters import openvino, torch
-from conformance.adapters.api import INDENT, Sizes
+from conformance.adapters.api import INDENT, Sizes, tuple_of
 from conformance.adapters.routes.onnx_runtimes import EVALUATOR, RUNTIME_SETUP, RUNTIME_THREAD_SETTINGS, RUNTIMES
 from conformance.adapters.routes.recipes import torch_recipes
 from conformance.adapters.routes.route import FIXED, make_route
@@ -34,6 +34,7 @@ import io
 
 {RUNTIME_SETUP}"""
 RESET = torch.RESET
+ONES = "torch.ones({shape}, dtype={name}.dtype)"
 # The exporter that reads the graph of torch.export, and the older one that traces the calls.
 EXPORTERS: Mapping[str, Sequence[str]] = {
     "torch.onnx": (
@@ -70,6 +71,14 @@ def _axes_argument(exporter: str, inputs: Sequence[str], sizes: Sizes) -> str:
     return DYNAMIC_ARGUMENTS[exporter](axes)
 
 
+def _example(name: str, sizes: Sizes) -> str:
+    """Return the array with which an input is exported.
+
+    It has another size than in the case, so that a case whose result depends on the size of the example differs.
+    """
+    return ONES.format(shape=tuple_of(sizes[name].others[0]), name=name) if name in sizes else name
+
+
 def _export(
     exporter: str, lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], sizes: Sizes = FIXED
 ) -> Sequence[str]:
@@ -85,9 +94,10 @@ def _export(
         *(f'model.register_buffer("{name}", {name})' for name in weights),
         # Dim.AUTO would replace an extent by a number without an error.
         *(["varies = torch.export.Dim.DYNAMIC"] if sizes and exporter == "torch.onnx" else []),
+        *([f"examples = ({', '.join(_example(name, sizes) for name in inputs)},)"] if sizes else []),
         *(
             line.format(
-                inputs=f"({', '.join(inputs)},)",
+                inputs="examples" if sizes else f"({', '.join(inputs)},)",
                 names=f"input_names=[{input_names}]",
                 axes=_axes_argument(exporter, inputs, sizes),
             )
@@ -96,7 +106,6 @@ def _export(
     ]
 
 
-ONES = "torch.ones({shape}, dtype={name}.dtype)"
 SURFACES = tuple(
     make_route(
         torch.FUNCTIONAL_SURFACE,

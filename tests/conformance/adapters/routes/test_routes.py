@@ -109,6 +109,17 @@ def test_model_with_symbolic_extents_is_loaded_once_and_run_with_other_sizes_fir
     assert fixed.search(loaded), loaded
 
 
+TORCH_ROUTES = [route for route in DYNAMIC_ROUTES if route.name.startswith("torch")]
+
+
+@pytest.mark.parametrize("route", TORCH_ROUTES, ids=lambda route: route.name)
+def test_example_of_the_export_has_another_size_than_the_case(route):
+    text = program_text(CONVOLUTION, route)
+    assert "examples = (torch.ones((1, 4, 6, 6), dtype=x.dtype),)" in text
+    assert "export(model, examples, " in text
+    assert CONVOLUTION.shape == (1, 4, 5, 5)
+
+
 @pytest.mark.parametrize("route", DYNAMIC_ROUTES, ids=lambda route: route.name)
 def test_stages_of_symbolic_extents_export_the_same_model(route):
     exported = program_text(CONVOLUTION, route.route.export).split("    x = np.asarray(x)\n")[0]
