@@ -517,10 +517,10 @@ class ProgramRunner:
 
     def __init__(self, replies: BinaryIO, worker_state: Any, names: Names) -> None:
         self._replies, self._names = replies, names
-        self._state_of_process, self._seed_generators, self._open_errors_again = (
+        self._state_of_process, self._seed_generators, self._open_streams_again = (
             worker_state.process_state.ProcessState,
             worker_state.generators.seed_generators,
-            worker_state.streams.open_errors_again,
+            worker_state.streams.open_streams_again,
         )
         self._compiled: CompiledPrograms = {}
         self.finish_setup("", trusted=False)
@@ -564,7 +564,7 @@ class ProgramRunner:
             if not child:
                 try:
                     run_below_parent()
-                    self._open_errors_again()
+                    self._open_streams_again()
                     set_temporary_folder(folder)
                     self._seed_generators()  # `random` seeds its generator from the system in a fork
                     # Several runs without a crash share the fork, as runs of a repeated case share a worker.

@@ -135,6 +135,8 @@ def _own_resource(process: Path, known: Collection[str]) -> str:
 
 def _own_memory(process: Path, known: Collection[str]) -> str:
     for name, permissions in _mappings(process):
+        if name.startswith("socket:"):  # of TCP; its descriptor may be closed
+            return "a socket"
         if (_is_shared(permissions) and name not in known) or name.endswith("[aio]"):
             return "shared memory"
         # A deleted file exists as long as it is mapped. Compiled code may be such a file, too.

@@ -84,8 +84,12 @@ def set_streams(state: Any) -> None:
     )
 
 
-def open_errors_again() -> None:
-    """Open standard error again, so that this process shares its flags with no other process."""
+def open_streams_again() -> None:
+    """Open the standard streams again, so that this process shares their flags and locks with no other process."""
+    empty = os.open(os.devnull, os.O_RDONLY)
+    if empty:  # otherwise it was closed
+        os.dup2(empty, 0)
+        os.close(empty)
     if not stat.S_ISFIFO(os.fstat(2).st_mode):  # a file would be overwritten from its start
         return
     descriptor = os.open("/proc/self/fd/2", os.O_WRONLY)

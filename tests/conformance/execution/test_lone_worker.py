@@ -45,6 +45,15 @@ def test_repeated_runs_share_a_process(forks):
         assert [outcome.arrays[0].max() for outcome in run(worker, COUNT, 3)] == [1, 2, 3]
 
 
+def test_lock_of_the_standard_input_ends_with_its_fork():
+    lock = "import fcntl\nfcntl.flock({}, fcntl.LOCK_EX | fcntl.LOCK_NB)"
+    with lone_worker() as worker:
+        run(worker, lock.format("0"))
+        (found,) = run(worker, lock.format("open(os.devnull)"))
+        assert worker.has_forks
+    assert found.kind == "returned"
+
+
 def test_crash_of_a_fork_has_the_message_of_a_crash_of_a_worker():
     with lone_worker() as worker:
         (killed,) = run(worker, "sys.stderr.write('last words')\nsys.stderr.flush()\nos.abort()")

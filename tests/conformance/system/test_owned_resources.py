@@ -63,6 +63,14 @@ LOCK_OF_A_CHILD = MAPPING.format(
     remove="os.remove(file.name)",
 )
 DELETED_FILE = MAPPING.format(open="tempfile.TemporaryFile()", lock="", remove="")
+MAPPED_SOCKET = """\
+import ctypes, socket
+server = socket.create_server(("127.0.0.1", 0))
+library = ctypes.CDLL(None)
+library.mmap.restype = ctypes.c_void_p
+address = library.mmap(None, ctypes.c_size_t(4096), 1, 1, server.fileno(), ctypes.c_long(0))
+assert address != ctypes.c_void_p(-1).value
+server.close()"""
 PROCESS_WITHOUT_FIRST_THREAD = """\
 import ctypes, threading
 if os.fork() == 0:
@@ -93,6 +101,7 @@ OWNED = {
     LOCK_OF_A_CHILD: "a lock",
     PROCESS_WITHOUT_FIRST_THREAD: "a process",
     DELETED_FILE: "a deleted file",
+    MAPPED_SOCKET: "a socket",
     SEMAPHORE: "a semaphore",
     DAEMON: "a process",
     NATIVE_THREAD: "a socket",

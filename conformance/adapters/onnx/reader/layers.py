@@ -20,6 +20,8 @@ def spatial_padding(values, rank):
     word = values.get("auto_pad", b"NOTSET")
     if word in (b"SAME_UPPER", b"SAME_LOWER"):
         return word.decode().lower()
+    if word not in (b"NOTSET", b"VALID"):
+        raise Problem(f"auto_pad is {word!r}")
     pads = list(values.get("pads", [0] * (2 * rank))) if word == b"NOTSET" else [0] * (2 * rank)
     if len(pads) != 2 * rank:
         raise Problem(f"it has {len(pads)} pads for {rank} spatial axes")
@@ -30,6 +32,8 @@ def read_pooling(name, node, values, context, model):
     """Add MaxPool, AveragePool or LpPool."""
     shape = context.shape(node.input[0])
     rank = len(shape) - 2
+    if "kernel_shape" not in values:
+        raise Problem("it has no kernel_shape")
     window = list(values["kernel_shape"])
     parameters = {
         "window": window,

@@ -71,6 +71,16 @@ def test_a_convolution_has_its_weights_and_its_window_from_their_shape(tmp_path)
 
 
 @needs_onnx
+@pytest.mark.parametrize(
+    ("attributes", "problem"),
+    [("kernel_shape=[3], auto_pad='same'", "auto_pad is b'same'"), ("strides=[2]", "it has no kernel_shape")],
+)
+def test_a_pooling_without_valid_attributes_is_a_problem(tmp_path, attributes, problem):
+    model = read(build(tmp_path, f"save([node('MaxPool', ['x'], ['y'], {attributes})], [1, 4, 9])"))
+    assert [one.problem for one in model.layers] == [problem]
+
+
+@needs_onnx
 def test_the_pads_of_a_transposed_convolution_follow_from_its_output_shape(tmp_path):
     body = "save([node('ConvTranspose', ['x', 'w'], ['y'], strides=[2], output_shape=[9])], [1, 2, 5], "
     layer = only(read(build(tmp_path, body + "[weights('w', 2, 3, 4)])")))
