@@ -19,7 +19,7 @@ from conformance.exploration.finding_conditions import CORRECT_STATUSES
 from conformance.judging.ledger import load_ledger
 from conformance.models.layer import ModelLayer
 from conformance.models.padded_layers import one_call_questions, one_call_request
-from conformance.models.questions import MARKS
+from conformance.models.questions import SPECIAL_NUMBERS
 from conformance.models.verdicts import Audit, AuditedLayer, LayerQuestions, TargetVerdict
 from conformance.translation import text, verified
 from conformance.translation.ad_hoc_case import CaseRequest
@@ -105,7 +105,7 @@ def rewrite_programs(
 def special_lines(verdict: TargetVerdict, surface: Surface, width: int) -> Iterator[str]:
     """Yield that a layer differs for NaN or infinities only, and what that means for the model."""
     differing = list(verdict.differing)
-    if not differing or not MARKS.keys() >= {*differing}:
+    if not differing or not SPECIAL_NUMBERS.issuperset(differing):
         return
     agreeing = [name for name in verdict.results if name not in differing]
     yield from _comment(f"differs for {_listed(differing)} only; agrees for {_listed(agreeing)}", width)
