@@ -40,8 +40,8 @@ SMALL_PLANE = 7
 class CheckedLayer:
     """A layer as it is checked: with fewer channels, and `small` with the shortest axes too.
 
-    special: the layer for special values. It is `small`, unless the windows of a maximum have so many cells that a
-    framework may use another reduction. It then has as many.
+    special: the layer for one special value in a plane. It is `small`, unless the windows of a maximum have so many
+    cells that a framework may use another reduction. It then has as many.
     note: what was shortened because it is above a limit; "" if the layer has the extents of the model.
     """
 

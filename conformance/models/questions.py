@@ -1,7 +1,8 @@
 """The inputs with which a layer is checked. Each asks one question that the model can meet.
 
 Integers find a lost or doubled cell, negative integers find padding that is taken for a value, NaN and infinities find
-other rules for special values, full mantissas and the model's own weights find an error of rounding, and large integers
+other rules for special values, windows that contain only minus infinity find a search that starts from the lowest
+finite number, full mantissas and the model's own weights find an error of rounding, and large integers
 find sums in 16 bits.
 """
 
@@ -11,9 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, dtype_kind
 from conformance.cases.generators import DtypeKind
-from conformance.cases.operators import OPERATORS, Arithmetic
+from conformance.cases.operators import OPERATORS, Arithmetic, Geometry
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import conventions_of
 from conformance.exploration.draws.conventions import LARGE_INTEGER_INPUT, NEGATIVE_INTEGER_INPUT, SIGNED_INTEGER_INPUT
@@ -36,6 +39,7 @@ class Numbers(Word):
     NAN = "NaN"
     INFINITY = "infinity"
     MINUS_INFINITY = "minus infinity"
+    ONLY_MINUS_INFINITY = "windows of only minus infinity"
     LARGE = "large integers"
     OWN_WEIGHTS = "the weights of the model"
 
@@ -43,6 +47,10 @@ class Numbers(Word):
 NORM, INDICES = "lp_pool", "indices"
 P_1_CONVENTION, ODD_P_CONVENTION = "lp_pool/p-1-of-negative-values", "lp_pool/odd-p-of-negative-values"
 MARKS: Mapping[Numbers, str] = {Numbers.NAN: "nan", Numbers.INFINITY: "inf", Numbers.MINUS_INFINITY: "-inf"}
+SPECIAL_NUMBERS = frozenset({*MARKS, Numbers.ONLY_MINUS_INFINITY})
+"""The inputs with NaN or infinities."""
+FILLED_GEOMETRIES = frozenset({Geometry.WINDOWS, Geometry.BINS})
+"""Geometries whose maxima are checked with minus infinity in every cell. The maximum of an image has a convention."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +97,8 @@ def _questions(checked: CheckedLayer) -> Iterator[Question]:
         yield Question(Numbers.MANTISSAS, candidate_with(Numbers.MANTISSAS, small))
     for numbers in MARKS:
         yield Question(numbers, candidate_with(numbers, special))
+    if _selects_values(layer):
+        yield Question(Numbers.ONLY_MINUS_INFINITY, candidate_with(Numbers.ONLY_MINUS_INFINITY, small))
     if layer.dtype in SHORT_FLOATS and arithmetic is Arithmetic.AVERAGE:
         yield Question(Numbers.LARGE, make_candidate(small, LARGE_INTEGER_INPUT))
     if small.weights:
@@ -98,8 +108,18 @@ def _questions(checked: CheckedLayer) -> Iterator[Question]:
             yield Question(Numbers.OWN_WEIGHTS, candidate.with_numbers(**own))
 
 
+def _selects_values(layer: ModelLayer) -> bool:
+    """Whether a layer returns the largest value of each window or bin."""
+    operator = OPERATORS[layer.operator]
+    is_maximum = operator.arithmetic is Arithmetic.SELECTION and operator.geometry in FILLED_GEOMETRIES
+    return is_maximum and layer.parameters.get("output") != INDICES
+
+
 def candidate_with(numbers: Numbers, layer: ModelLayer) -> Candidate:
-    """Return a layer with integers, full mantissas, or integers and a special value."""
+    """Return a layer with integers, full mantissas, integers and a special value, or minus infinity in every cell."""
+    if numbers is Numbers.ONLY_MINUS_INFINITY:
+        cells = np.full((1, *layer.shape[1:]), -np.inf)
+        return make_candidate(layer, SIGNED_INTEGER_INPUT).with_numbers(x=cells.tolist())
     if numbers in MARKS:
         cell = {**SIGNED_INTEGER_INPUT, "at": _inner_cell(layer)}
         return make_candidate(layer, cell, values=MARKS[numbers], batch=SPECIAL_BATCH)

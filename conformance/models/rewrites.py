@@ -9,17 +9,19 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from conformance import ConformanceError
 from conformance.adapters.api import Backend, Surface, Unsupported
+from conformance.cases.arrays import Array
 from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS, Geometry
 from conformance.cases.steps import BuildingBlock, Step, case_step
 from conformance.exploration.finding_conditions import CORRECT_STATUSES
 from conformance.judging.ledger import load_ledger
-from conformance.models.layer import ModelLayer
+from conformance.models.layer import MAX_NUMBER, ModelLayer
 from conformance.models.padded_layers import one_call_questions, one_call_request
-from conformance.models.questions import MARKS
+from conformance.models.questions import SPECIAL_NUMBERS
 from conformance.models.verdicts import Audit, AuditedLayer, LayerQuestions, TargetVerdict
 from conformance.translation import text, verified
 from conformance.translation.ad_hoc_case import CaseRequest
@@ -105,7 +107,7 @@ def rewrite_programs(
 def special_lines(verdict: TargetVerdict, surface: Surface, width: int) -> Iterator[str]:
     """Yield that a layer differs for NaN or infinities only, and what that means for the model."""
     differing = list(verdict.differing)
-    if not differing or not MARKS.keys() >= {*differing}:
+    if not differing or not SPECIAL_NUMBERS.issuperset(differing):
         return
     agreeing = [name for name in verdict.results if name not in differing]
     yield from _comment(f"differs for {_listed(differing)} only; agrees for {_listed(agreeing)}", width)
@@ -225,12 +227,20 @@ def _step_text(step: Step) -> str:
         value = f" with {step.parameters['value']:g}" if "value" in step.parameters else ""
         return f"before the conversion, pad the input{value} by {size_text(step.padding)}; then"
     if step.operator == BuildingBlock.SCALE:
-        return "multiply the result by these numbers, which are the cells of the window over those that count"
+        number = _fraction_text(step.constants["scale"])
+        return f"multiply the result by {number}, the cells of the window over those that count"
     if step.parts:
         parts = "; ".join(map(_step_text, step.parts))
         return f"{parts}; and divide by the same of ones, which is the fraction of cells that count"
     words = call_text(step.operator, step.parameters, step.kernel)
     return f"write the layer as {', '.join(filter(None, [step.operator, words]))}"
+
+
+def _fraction_text(scale: Array) -> str:
+    """Return the one number of the scale of a rewrite, which is the same for all windows: "4/3"."""
+    number = scale.flat[0]
+    fraction = Fraction(float(number)).limit_denominator(MAX_NUMBER)
+    return str(fraction) if scale.dtype.type(float(fraction)) == number else f"{float(number):.17g}"
 
 
 def _steps_in_model(case: Case, surface: Surface) -> Sequence[Step]:

@@ -226,7 +226,7 @@ def notes_of(audit: AuditRecord) -> list[str]:
         found.append(
             "Layers are checked with at most 16 channels, or channels of each group, and at most 4 groups; the extents "
             "are those of the model. Special values, full mantissas and weights are checked on shorter axes with the "
-            "same windows at both ends; special values of maxima on 4,096 cells or more if the layer has as many."
+            "same windows at both ends; one special value in maxima on 4,096 cells or more if the layer has as many."
         )
     return [
         *found,

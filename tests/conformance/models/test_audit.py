@@ -73,6 +73,7 @@ def test_a_right_surface_is_the_same_for_all_numbers(audit):
     assert found.verdict is LayerVerdict.SAME
     assert set(found.results) == set(Numbers) & {
         Numbers.INTEGERS, Numbers.NEGATIVE, Numbers.NAN, Numbers.INFINITY, Numbers.MINUS_INFINITY,
+        Numbers.ONLY_MINUS_INFINITY,
     }  # fmt: skip
 
 
@@ -81,6 +82,43 @@ def test_a_surface_that_loses_nan_differs_for_nan_only(audit):
     assert found.verdict is LayerVerdict.DIFFERS
     assert list(found.differing) == [Numbers.NAN]
     assert any("in place of nan" in one.amount for one in remarks(audit))
+
+
+def from_lowest_finite():
+    def lowering(step):
+        lines = IGNORES_NAN.replace("fmax", "maximum").format(window=step.window).splitlines()
+        return *lines, "x = np.maximum(x, np.finfo(x.dtype).min)"
+
+    return surface("fake.lowest").__class__("fake.lowest", {"max_pool": lowering})
+
+
+def test_a_maximum_that_starts_from_the_lowest_finite_number_differs_for_windows_of_only_minus_infinity():
+    found = audited([POOL], from_lowest_finite())
+    assert list(verdict(found, "fake.lowest").differing) == [Numbers.ONLY_MINUS_INFINITY]
+    (remark,) = remarks(found, "fake.lowest")
+    assert remark.text.startswith("for windows of only minus infinity: ")
+
+
+def test_every_known_reason_of_a_layer_is_a_remark():
+    """NaN and windows of only minus infinity have different causes."""
+
+    def lowering(step):
+        return *lossy_maximum(step), "x = np.maximum(x, np.finfo(x.dtype).min)"
+
+    target = surface("fake.lossy").__class__("fake.lossy", {"max_pool": lowering})
+    loses, starts = (
+        LedgerEntry(name, (), ("fake.lossy",), ("special",), reason, exploration_selector=selector)
+        for name, reason, selector in [
+            ("loses-nan", "It loses a NaN.", {"values": ("nan",)}),
+            ("starts-finite", "It starts from a finite number.", {"alone": ("-inf",)}),
+        ]
+    )
+    found = audited([POOL], target, ledger=Ledger((loses, starts)))
+    assert verdict(found, "fake.lossy").verdict is LayerVerdict.EXPLAINED
+    assert [one.text for one in remarks(found)] == [
+        "for NaN: It loses a NaN.",
+        "for windows of only minus infinity: It starts from a finite number.",
+    ]
 
 
 def test_a_wrong_or_rejected_layer_differs(audit):

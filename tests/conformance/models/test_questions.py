@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conformance.cases.geometry import has_crowded_windows
+from conformance.cases.geometry import has_crowded_windows, specials_alone_in_window
 from conformance.judging.expected import compute_expected
 from conformance.models.geometry import checked_layer
 from conformance.models.layer import ModelLayer
@@ -53,6 +53,42 @@ def test_a_maximum_is_asked_with_negative_numbers_so_that_no_padding_can_win():
 def test_an_average_is_asked_with_full_mantissas_and_a_maximum_is_not():
     assert Numbers.MANTISSAS in questions(pool("avg_pool"))
     assert Numbers.MANTISSAS not in questions(pool())
+
+
+@pytest.mark.parametrize(
+    ("operator", "further"),
+    [
+        ("max_pool", {"padding": ((1, 1), (1, 1))}),
+        ("max_pool", {"window": (2, 2), "padding": ((0, 0), (0, 0))}),
+        ("max_pool_with_indices", {}),
+    ],
+)
+def test_every_window_of_a_maximum_is_filled_with_minus_infinity(operator, further):
+    case = questions(pool(operator, **further))[Numbers.ONLY_MINUS_INFINITY].candidate.case
+    expected = compute_expected(case)
+    assert (expected.inputs["x"] == -np.inf).all()
+    assert (expected.target.exact.value == -np.inf).all()
+    assert specials_alone_in_window(case) == {"-inf"}
+
+
+def test_bins_of_a_maximum_are_filled_with_minus_infinity():
+    layer = ModelLayer("p", "adaptive_max_pool", {"output_size": (3, 2)}, (1, 8, 30, 30))
+    assert Numbers.ONLY_MINUS_INFINITY in questions(layer)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        pool("avg_pool"),
+        pool("max_pool_with_indices", output="indices"),
+        pool(dtype="int32"),
+        ModelLayer("p", "global_max_pool", {}, (1, 8, 30, 30)),
+        ModelLayer("c", "conv", CONV, (1, 4, 9, 9), kernel=(4, 4, 3, 3)),
+    ],
+)
+def test_other_layers_are_not_filled_with_minus_infinity(layer):
+    assert Numbers.INTEGERS in questions(layer)
+    assert Numbers.ONLY_MINUS_INFINITY not in questions(layer)
 
 
 def test_integer_layers_have_no_special_values():

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from conformance.catalogue import describe
 from conformance.exploration.evaluation import SurfaceResult
 from conformance.judging.ledger import LedgerEntry
@@ -108,6 +110,16 @@ def test_an_average_whose_padding_does_not_count_is_divided_by_that_of_ones():
     lines = change("avg_pool", {**AVERAGE, "count_include_pad": False, "rounding": "ceil"}, (1, 4, 8, 8))
     assert lines[0].startswith("# before the conversion, pad the input with 0 by (1, 2)")
     assert lines[-1] == "x = mean(x) / mean(torch.ones_like(x))"
+
+
+@pytest.mark.parametrize(("divisor", "number"), [(3, "4/3"), (8, "1/2"), (1, "4")])
+def test_a_divisor_that_the_target_does_not_have_is_a_multiplication_by_a_number(divisor, number):
+    pool = {"window": (2, 2), "stride": (2, 2), "padding": ((0, 0), (0, 0)), "divisor": divisor}
+    text = program(ModelLayer("p", "avg_pool", pool, (1, 4, 8, 8)), "composed", LITERT)
+    assert text.splitlines()[-2:] == [
+        "# write the layer as avg_pool, window 2, stride 2, padding 0",
+        f"# multiply the result by {number}, the cells of the window over those that count",
+    ]
 
 
 def test_a_program_that_is_not_that_of_the_model_says_so():
