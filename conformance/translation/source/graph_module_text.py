@@ -65,7 +65,7 @@ def _constants(steps: Sequence[LayerStep]) -> dict[str, str]:
     inlined = set()
 
     class Inline(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:  # noqa: N802 - the name that ast calls
+        def visit_Name(self, node: ast.Name) -> ast.expr:
             if node.id not in values:
                 return node
             inlined.add(node.id)

@@ -41,7 +41,7 @@ def module_lines(layers: Sequence[TranslatedLayer], surface: str, style: ModuleS
 
 def _is_used(imported: str, code: Iterable[str]) -> bool:
     """Whether lines of code use the name of an import, which is its last word."""
-    name = re.compile(rf"(?<![\w.]){imported.split()[-1]}\.")
+    name = re.compile(rf"(?<![\w.]){imported.rsplit(maxsplit=1)[-1]}\.")
     return any(map(name.search, code))
 
 
