@@ -9,6 +9,36 @@ def array(value):
     return keras.ops.convert_to_numpy(value)
 
 
+def has_numbers(value):
+    """Whether an array has numbers. The arrays of a function that an engine compiles have none."""
+    try:
+        array(value)
+    except (TypeError, NotImplementedError):
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def without_compiler():
+    """Run compiled functions call by call, so that their calls have numbers."""
+    if keras.config.backend() == "jax":
+        import jax
+
+        with jax.disable_jit():
+            yield
+    elif keras.config.backend() == "tensorflow":
+        import tensorflow
+
+        was_eager = tensorflow.config.functions_run_eagerly()
+        tensorflow.config.run_functions_eagerly(True)
+        try:
+            yield
+        finally:
+            tensorflow.config.run_functions_eagerly(was_eager)
+    else:
+        yield
+
+
 def is_first(given):
     return (given.get("data_format") or keras.config.image_data_format()) == "channels_first"
 
@@ -115,7 +145,12 @@ def record_pad(recorder, given, result):
 
 def named(names, record):
     """A record function that receives all arguments by name."""
-    return lambda recorder, args, kwargs, result: record(recorder, dict(zip(names, args), **kwargs), result)
+
+    def call(recorder, args, kwargs, result):
+        if has_numbers(result):
+            record(recorder, dict(zip(names, args), **kwargs), result)
+
+    return call
 
 
 CONVOLUTION = ("inputs", "kernel", "strides", "padding", "data_format", "dilation_rate")
@@ -156,7 +191,7 @@ def run_model(model, inputs, recorder):
 
     try:
         keras.layers.Layer.__call__ = named_call
-        with patched(recorder, PATCHES):
+        with without_compiler(), patched(recorder, PATCHES):
             result = model(given) if is_functional else model(*given)
     finally:
         keras.layers.Layer.__call__ = call_layer

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from conformance.adapters.api import ModuleStyle
-from conformance.adapters.keras import VARIANTS
+from conformance.adapters.keras.engines import ENGINES
 
 
-def _style(module: str, imports: tuple[str, ...]) -> ModuleStyle:
+def _style(module: str, imports: tuple[str, ...], optional_imports: tuple[str, ...] = ()) -> ModuleStyle:
     return ModuleStyle(
         (*imports, "import numpy as np"),
         f"{module}.Model",
@@ -17,10 +17,15 @@ def _style(module: str, imports: tuple[str, ...]) -> ModuleStyle:
         omitted_keywords=frozenset({"dtype", "kernel_initializer"}),
         sequence=f"{module}.Sequential([{{layers}}])",
         name_keyword="name",
+        optional_imports=optional_imports,
     )
 
 
 MODULE_STYLES = {
     "tf.keras.layers": _style("tf.keras", ("import tensorflow as tf",)),
-    **{f"keras-{engine}.layers": _style("keras", ("import keras",)) for engine in VARIANTS},
+    **{
+        # Models that use no function of the engine are the same on every engine.
+        f"keras-{engine.name}.layers": _style("keras", ("import keras",), tuple(engine.setup.splitlines()))
+        for engine in ENGINES
+    },
 }

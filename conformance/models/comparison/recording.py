@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -23,6 +24,8 @@ from conformance.execution.worker_process import Worker
 from conformance.models.comparison.source import ModelSource
 from reports.results.vocabulary import How, Outcome
 
+TERMINAL_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+"""Colours and bold type of a terminal, which messages of some frameworks contain."""
 MAX_CALLS = 5000
 """Maximum number of recorded calls in one run of a model."""
 ModelInput = Mapping[str, Array]
@@ -116,7 +119,8 @@ def record_model(
     finally:
         worker.stop()
     if outcome.kind != Outcome.RETURNED or not outcome.arrays:
-        raise ConformanceError(f"{source}: {outcome.message or outcome.kind.value}")
+        message = TERMINAL_STYLE.sub("", outcome.message or outcome.kind.value)
+        raise ConformanceError(f"{source}: {message}")
     try:
         return _read_model(source, outcome.arrays, len(inputs))
     except (ValueError, LookupError, TypeError, StopIteration) as error:

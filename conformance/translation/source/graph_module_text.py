@@ -43,7 +43,7 @@ def is_sequence(members: Sequence[Member]) -> bool:
 
 def node_lines(name: str, steps: Sequence[LayerStep], read: str) -> tuple[list[str], list[str]]:
     """Return the nodes and the constants of a layer, with its name. read: the name of its input."""
-    constants = {target: value for step in steps if not step.is_layer for target, value in [_assigned(step.text)]}
+    constants = _constants(steps)
     names = {INPUT: read, OUTPUT: name, "": "", **{one: f"{name}.{STATE_NAMES[one]}" for one in WEIGHT_INPUTS}}
     nodes = []
     for step in steps:
@@ -57,6 +57,24 @@ def node_lines(name: str, steps: Sequence[LayerStep], read: str) -> tuple[list[s
                 f"{ast.unparse(call.func)}({ast.unparse(kind)}, {lists[0]}, {lists[1]}, {', '.join(keywords)})"
             )
     return nodes, [f"numpy_helper.from_array({value}, {f'{name}.{key}'!r})" for key, value in constants.items()]
+
+
+def _constants(steps: Sequence[LayerStep]) -> dict[str, str]:
+    """Return the values of constants by name. A constant that another one uses is a part of its value."""
+    values: dict[str, ast.expr] = {}
+    inlined = set()
+
+    class Inline(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            if node.id not in values:
+                return node
+            inlined.add(node.id)
+            return values[node.id]
+
+    for name, value in (_assigned(step.text) for step in steps if not step.is_layer):
+        values[name] = Inline().visit(ast.parse(value, mode="eval").body)
+    nodes = " ".join(step.text for step in steps if step.is_layer)
+    return {name: ast.unparse(one) for name, one in values.items() if name not in inlined or f"'{name}'" in nodes}
 
 
 def _assigned(text: str) -> tuple[str, str]:

@@ -32,7 +32,21 @@ COMMENT_WIDTH = 110
 
 def module_lines(layers: Sequence[TranslatedLayer], surface: str, style: ModuleStyle) -> Iterator[str]:
     """Yield the lines of a file with all layers for one surface."""
+    body = [*_scope_lines(layers, surface, style)]
+    code = [line for line in body if not line.lstrip().startswith("#")]
     yield from style.imports
+    yield from (line for line in style.optional_imports if _is_used(line, code))
+    yield from body
+
+
+def _is_used(imported: str, code: Iterable[str]) -> bool:
+    """Whether lines of code use the name of an import, which is its last word."""
+    name = re.compile(rf"(?<![\w.]){imported.rsplit(maxsplit=1)[-1]}\.")
+    return any(map(name.search, code))
+
+
+def _scope_lines(layers: Sequence[TranslatedLayer], surface: str, style: ModuleStyle) -> Iterator[str]:
+    """Yield the lines of the classes and functions of a file."""
     for scope, members in groupby(layers, key=lambda one: one.layer.scope):
         yield ""
         yield ""

@@ -1,7 +1,9 @@
 """`conformance translate` with the file or module of a model: selection of the file, options and errors."""
 
+import builtins
 import json
 import shlex
+import symtable
 import sys
 
 import pytest
@@ -22,6 +24,27 @@ class Net(nn.Module):
         self.pool = nn.MaxPool2d(3, 2, ceil_mode=True)
         self.bn = nn.BatchNorm2d(planes)
 """
+
+COMPOSED = """\
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.ref = nn.Conv2d(3, 8, 3, stride=2, padding=1, padding_mode="reflect")
+        self.circ = nn.Conv2d(8, 8, (3, 5), padding=(1, 2), padding_mode="circular", groups=2)
+        self.lp = nn.LPPool2d(2, 3, stride=2, ceil_mode=True)
+        self.up = nn.ConvTranspose2d(12, 8, 3, stride=2, padding=1, output_padding=1, groups=4)
+        self.avg = nn.AvgPool2d(3, 2, 1, ceil_mode=True, count_include_pad=False)
+        self.whole = nn.AvgPool2d(2, 1, divisor_override=3)
+        self.mx = nn.MaxPool2d(3, 2, 1, dilation=2, ceil_mode=True)
+        self.ad = nn.AdaptiveAvgPool2d((3, 4))
+        self.adm = nn.AdaptiveMaxPool2d((2, 3))
+        self.rep = nn.ReplicationPad2d((1, 2, 0, 1))
+"""
+"""Layers that most surfaces compose of several functions."""
+INPUTS = "lp=1,12,19,21 avg=1,8,17,19 whole=1,8,8,8 mx=1,8,10,13 ad=1,8,7,9 adm=1,8,7,9 rep=1,8,7,9"
 
 
 @pytest.fixture(autouse=True)
@@ -100,6 +123,41 @@ def test_module_is_found_in_the_environment_of_another_interpreter(tmp_path, mon
     assert find_source("far", f"torch={sys.executable}") == source
     with pytest.raises(ConformanceError, match="no-python: No such file"):
         find_source("far", f"torch={tmp_path / 'no-python'}")
+
+
+def undefined_names(text):
+    """Return the names that a module uses and neither imports nor defines."""
+
+    def tables(table):
+        yield table
+        for child in table.get_children():
+            yield from tables(child)
+
+    module = symtable.symtable(text, "module", "exec")
+    used = {one.get_name() for table in tables(module) for one in table.get_symbols() if one.is_global()}
+    used |= {one.get_name() for one in module.get_symbols()}
+    bound = {one.get_name() for one in module.get_symbols() if one.is_imported() or one.is_assigned()}
+    bound |= {one.get_name() for one in module.get_symbols() if one.is_namespace()}
+    return used - bound - {*vars(builtins)}
+
+
+@pytest.mark.parametrize("surface", sorted(registry.module_styles()))
+def test_module_defines_each_name_that_it_uses(translated, model, surface):
+    (model / "composed.py").write_text(COMPOSED, "utf-8")
+    inputs = " ".join(f"--input {one}" for one in INPUTS.split())
+    status, out, error = translated(f"composed.py --from torch --to {surface} --as module {inputs}")
+    assert (status, error) == (0, "")
+    assert undefined_names(out) == set()
+
+
+def test_module_imports_an_engine_only_for_its_functions(translated, model):
+    line = "--from torch --to keras-jax.layers --as module --input"
+    _, plain, _ = translated(f"model.py {line} pool=1,8,17,17")
+    assert "import keras\n" in plain
+    assert "import jax" not in plain
+    (model / "composed.py").write_text(COMPOSED, "utf-8")
+    _, composed, _ = translated(f"composed.py {line} mx=1,8,10,13")
+    assert "import keras\nimport numpy as np\nimport jax\n" in composed
 
 
 def test_module_whose_text_differs_is_printed_for_each_surface(translated, model):

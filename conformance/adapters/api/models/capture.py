@@ -126,7 +126,29 @@ def largest_change(first, second):
     return float(change.max()) if np.isfinite(change).all() else 1e308
 
 
-def capture(place, attribute, weight_names, input_names, arrays):
+def name_line(error, place):
+    """Add the last line of the model's file in a traceback to the first line of the message, if it has one."""
+    path = os.path.abspath(getattr(sys.modules.get(place), "__file__", None) or place)
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if os.path.abspath(trace.tb_frame.f_code.co_filename) == path:
+            found = f" ({os.path.basename(path)}, line {trace.tb_lineno})"
+        trace = trace.tb_next
+    if found and len(error.args) == 1 and isinstance(error.args[0], str) and str(error) == error.args[0]:
+        first, end, rest = error.args[0].partition("\\n")
+        error.args = (f"{first}{found}{end}{rest}",)
+
+
+def capture(place, *given):
+    """Run a model. The message of an exception names the line of the model's file."""
+    try:
+        return capture_runs(place, *given)
+    except Exception as error:
+        name_line(error, place)
+        raise
+
+
+def capture_runs(place, attribute, weight_names, input_names, arrays):
     """Run a model on pairs of inputs, and return a JSON header and the arrays of each run."""
     count = len(input_names)
     runs = (len(arrays) - len(weight_names)) // (2 * count)

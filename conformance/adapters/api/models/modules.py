@@ -29,6 +29,7 @@ class ModuleStyle:
     name_keyword: the argument for the name of a layer; "" if the attribute gives the name.
     extra_parameters: parameters that the constructor of each model has.
     nodes: the variable of a program with its list of nodes, for a surface whose models are graphs of nodes.
+    optional_imports: lines of a file whose model uses the name that they import.
     """
 
     imports: tuple[str, ...]
@@ -45,6 +46,7 @@ class ModuleStyle:
     name_keyword: str = ""
     extra_parameters: tuple[str, ...] = ()
     nodes: str = ""
+    optional_imports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

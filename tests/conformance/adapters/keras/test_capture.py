@@ -7,6 +7,7 @@ from tests.support.captured_models import assert_reference_agrees, captured, nee
 
 pytestmark = needs("keras")
 TEXT = """\
+import jax
 import numpy as np
 import keras
 from keras import layers, ops
@@ -45,6 +46,18 @@ def test_the_reference_computes_what_was_recorded(tmp_path, layer, operators):
     found = run(tmp_path, MODEL.format(layer=layer), (2, 4, 9, 8))
     assert_reference_agrees(found, *operators)
     assert np.array_equal(found.calls[0].x, numbers((2, 4, 9, 8)))
+
+
+@pytest.mark.parametrize("shape", ["(0, 0), (1, 2), (1, 1), (0, 0)", "(0, 0), (0, 1), (2, 0), (0, 0)"])
+def test_calls_in_a_compiled_function_are_recorded(tmp_path, shape):
+    function = f"lambda x: ops.max_pool(ops.pad(x, ({shape}), constant_values=-3), 2, 2)"
+    found = run(tmp_path, f"jax.jit({function})", (1, 4, 9, 8))
+    assert_reference_agrees(found, "pad", "max_pool")
+
+
+def test_a_call_without_numbers_is_not_recorded(tmp_path):
+    function = "lambda x: (jax.eval_shape(lambda y: ops.max_pool(y, 2, 2), x), ops.max_pool(x, 3, 3))[1]"
+    assert_reference_agrees(run(tmp_path, function, (1, 4, 9, 8)), "max_pool")
 
 
 def test_a_functional_model_receives_several_inputs_as_a_list(tmp_path):

@@ -78,7 +78,7 @@ def test_modules_next_to_the_file_can_be_imported(record, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("def make():\n    raise ValueError('too small')\n", "ValueError: too small"),
+        ("def make():\n    raise ValueError('too small')\n", "ValueError: too small (net.py, line 2)"),
         ("def other(): pass\n", "has no attribute 'make'"),
         ("def make(:\n", "SyntaxError"),
         ("import os\n\ndef make():\n    os._exit(3)\n", "status 3"),
@@ -89,6 +89,16 @@ def test_models_that_cannot_be_run_are_one_line(record, text, message):
     with pytest.raises(ConformanceError, match=r"^numpy:\S*net.py:make: [^\n]*$") as error:
         record(text)
     assert message in str(error.value)
+
+
+def test_an_error_names_the_last_line_of_the_model(record):
+    with pytest.raises(ConformanceError, match=r" \(net.py, line 5\)$"):
+        record("import numpy\n\ndef make():\n    def pool(x):\n        return numpy.pad(x, 1, '')\n    return pool\n")
+
+
+def test_an_error_has_no_colours_and_the_line_after_its_first_line(record):
+    with pytest.raises(ConformanceError, match=r": ValueError: bold \(net.py, line 2\)\nlast$"):
+        record("def make():\n    raise ValueError('\\x1b[1mbold\\x1b[0m\\nlast')\n")
 
 
 def test_a_model_that_hangs_is_stopped(record):
