@@ -62,7 +62,8 @@ class LayerComparison:
     verdict: on the result of the port's layer, by the exact result of the source's layer for the same input.
     input_difference: the largest difference of the inputs of the two layers, and input_limit its limit.
     agrees_later: whether the results differ, and the input of the layer that reads them agrees: a crop after the layer,
-    or a layer and the operators after it as one, such as a normalization in the weights of a convolution.
+    or a layer and the operators after it as one, such as a normalization in the weights of a convolution. After an
+    earlier difference, this input is compared with the exact result of the source's layer for the port's input.
     input_is_proved: whether the inputs agree by proof, so that the limit does not count.
     is_rewritten: whether the inputs have other shapes, and the results or the input of the layer that reads the result
     agree: the layer is a part of another way to compute it, and was not compared.
@@ -169,12 +170,28 @@ def _with_later_agreement(layer: LayerComparison, reader: LayerComparison | None
     source, port = layer.source.call, layer.port.call
     is_equal = array_difference(source.result, port.result) <= noise_limit(source.result, source.result_noise)
     agrees = later or is_equal
+    differs = layer.verdict.verdict != Verdict.AGREE
     return replace(
         layer,
-        agrees_later=later and layer.verdict.verdict != Verdict.AGREE,
+        agrees_later=differs and (later or (reader is not None and _is_read_as_exact(layer, reader))),
         is_rewritten=agrees and layer.source.x.shape != layer.port.x.shape,
         input_agrees_later=agrees and not layer.input_agrees and computes_itself(layer.source),
     )
+
+
+def _is_read_as_exact(layer: LayerComparison, reader: LayerComparison) -> bool:
+    """Whether the port reads after a layer what the source's layer computes for the port's input, but for rounding.
+
+    The operators after the port's layer are then a part of it. The reader of the source reads the result unchanged.
+    """
+    source, port = layer.source, layer.port
+    if not _is_same(reader.source.x, source.call.result) or _terms(source) > MAX_PROVED_TERMS:
+        return False
+    try:
+        exact = source.expected(port.x).value
+    except (ValueError, TypeError, IndexError):
+        return False
+    return array_difference(exact, reader.port.x) <= noise_limit(exact, 0.0)
 
 
 def _with_proved_inputs(
