@@ -151,18 +151,22 @@ def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun, weights: Ma
     readers = find_readers([layer.source for layer in layers])
     results_agree = proved or not any(_result_differences(source, port))
     readings = [None if reader is None else layers[reader] for reader in readers]
+    without = [layer for _, layer in aligned.only_in_source]
     layers = [
-        _with_later_agreement(layer, reader, results_agree if reader is None else reader.input_agrees)
+        _with_later_agreement(layer, reader, results_agree if reader is None else reader.input_agrees, without)
         for layer, reader in zip(layers, readings, strict=True)
     ]
     first = next(_differences(layers, aligned, source, port, weights, results_are_proved=proved), None)
     return RunComparison(kind, layers, aligned, first, proved)
 
 
-def _with_later_agreement(layer: LayerComparison, reader: LayerComparison | None, later: bool) -> LayerComparison:
+def _with_later_agreement(
+    layer: LayerComparison, reader: LayerComparison | None, later: bool, without_partner: Sequence[ModelLayer]
+) -> LayerComparison:
     """Return a layer with whether a difference of it has no effect.
 
     reader: the layer that reads its result, None for the results of the models. later: whether what is read agrees.
+    without_partner: the layers of the source that have none.
     """
     cropped = cropped_layer(layer.source, layer.port) if layer.verdict.kind is DifferenceKind.SHAPE else None
     if cropped and reader and reader.port.x.shape[2:] == cropped.call.result.shape[2:]:
@@ -173,22 +177,28 @@ def _with_later_agreement(layer: LayerComparison, reader: LayerComparison | None
     differs = layer.verdict.verdict != Verdict.AGREE
     return replace(
         layer,
-        agrees_later=differs and (later or (reader is not None and _is_read_as_exact(layer, reader))),
+        agrees_later=differs and (later or (reader is not None and _is_read_as_exact(layer, reader, without_partner))),
         is_rewritten=agrees and layer.source.x.shape != layer.port.x.shape,
         input_agrees_later=agrees and not layer.input_agrees and computes_itself(layer.source),
     )
 
 
-def _is_read_as_exact(layer: LayerComparison, reader: LayerComparison) -> bool:
+def _is_read_as_exact(layer: LayerComparison, reader: LayerComparison, without_partner: Sequence[ModelLayer]) -> bool:
     """Whether the port reads after a layer what the source's layer computes for the port's input, but for rounding.
 
-    The operators after the port's layer are then a part of it. The reader of the source reads the result unchanged.
+    The operators after the port's layer are then a part of it. The reader of the source reads the result unchanged, or
+    that of layers after it without a partner, which the port writes in another way too.
     """
-    source, port = layer.source, layer.port
-    if not _is_same(reader.source.x, source.call.result) or _terms(source) > MAX_PROVED_TERMS:
+    chain = [layer.source]
+    for one in without_partner:
+        if not _is_same(reader.source.x, chain[-1].call.result) and _is_same(one.x, chain[-1].call.result):
+            chain.append(one)
+    if not _is_same(reader.source.x, chain[-1].call.result) or max(map(_terms, chain)) > MAX_PROVED_TERMS:
         return False
+    exact = layer.port.x
     try:
-        exact = source.expected(port.x).value
+        for one in chain:
+            exact = one.expected(exact).value
     except (ValueError, TypeError, IndexError):
         return False
     return array_difference(exact, reader.port.x) <= noise_limit(exact, 0.0)
