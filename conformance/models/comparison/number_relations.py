@@ -95,7 +95,7 @@ def _likely_order(source: Array, port: Array) -> tuple[list[int], float] | None:
     likely = [
         None if is_constant else int(one) for is_constant, one in zip(constant[1], likeness.argmax(1), strict=True)
     ]
-    order = _with_constant_channels(likely, np.flatnonzero(constant[0]))
+    order = _with_constant_channels(likely, [int(one) for one in np.flatnonzero(constant[0])])
     if order == list(range(len(order))) or sorted(order) != list(range(len(order))):
         return None
     return order, float(likeness.max(1)[~constant[1]].min(initial=1))
