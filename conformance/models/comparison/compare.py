@@ -62,7 +62,8 @@ class LayerComparison:
     verdict: on the result of the port's layer, by the exact result of the source's layer for the same input.
     input_difference: the largest difference of the inputs of the two layers, and input_limit its limit.
     agrees_later: whether the results differ, and the input of the layer that reads them agrees: a crop after the layer,
-    or a layer and the operators after it as one, such as a normalization in the weights of a convolution.
+    or a layer and the operators after it as one, such as a normalization in the weights of a convolution. After an
+    earlier difference, this input is compared with the exact result of the source's layer for the port's input.
     input_is_proved: whether the inputs agree by proof, so that the limit does not count.
     is_rewritten: whether the inputs have other shapes, and the results or the input of the layer that reads the result
     agree: the layer is a part of another way to compute it, and was not compared.
@@ -150,18 +151,22 @@ def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun, weights: Ma
     readers = find_readers([layer.source for layer in layers])
     results_agree = proved or not any(_result_differences(source, port))
     readings = [None if reader is None else layers[reader] for reader in readers]
+    without = [layer for _, layer in aligned.only_in_source]
     layers = [
-        _with_later_agreement(layer, reader, results_agree if reader is None else reader.input_agrees)
+        _with_later_agreement(layer, reader, results_agree if reader is None else reader.input_agrees, without)
         for layer, reader in zip(layers, readings, strict=True)
     ]
     first = next(_differences(layers, aligned, source, port, weights, results_are_proved=proved), None)
     return RunComparison(kind, layers, aligned, first, proved)
 
 
-def _with_later_agreement(layer: LayerComparison, reader: LayerComparison | None, later: bool) -> LayerComparison:
+def _with_later_agreement(
+    layer: LayerComparison, reader: LayerComparison | None, later: bool, without_partner: Sequence[ModelLayer]
+) -> LayerComparison:
     """Return a layer with whether a difference of it has no effect.
 
     reader: the layer that reads its result, None for the results of the models. later: whether what is read agrees.
+    without_partner: the layers of the source that have none.
     """
     cropped = cropped_layer(layer.source, layer.port) if layer.verdict.kind is DifferenceKind.SHAPE else None
     if cropped and reader and reader.port.x.shape[2:] == cropped.call.result.shape[2:]:
@@ -169,12 +174,34 @@ def _with_later_agreement(layer: LayerComparison, reader: LayerComparison | None
     source, port = layer.source.call, layer.port.call
     is_equal = array_difference(source.result, port.result) <= noise_limit(source.result, source.result_noise)
     agrees = later or is_equal
+    differs = layer.verdict.verdict != Verdict.AGREE
     return replace(
         layer,
-        agrees_later=later and layer.verdict.verdict != Verdict.AGREE,
+        agrees_later=differs and (later or (reader is not None and _is_read_as_exact(layer, reader, without_partner))),
         is_rewritten=agrees and layer.source.x.shape != layer.port.x.shape,
         input_agrees_later=agrees and not layer.input_agrees and computes_itself(layer.source),
     )
+
+
+def _is_read_as_exact(layer: LayerComparison, reader: LayerComparison, without_partner: Sequence[ModelLayer]) -> bool:
+    """Whether the port reads after a layer what the source's layer computes for the port's input, but for rounding.
+
+    The operators after the port's layer are then a part of it. The reader of the source reads the result unchanged, or
+    that of layers after it without a partner, which the port writes in another way too.
+    """
+    chain = [layer.source]
+    for one in without_partner:
+        if not _is_same(reader.source.x, chain[-1].call.result) and _is_same(one.x, chain[-1].call.result):
+            chain.append(one)
+    if not _is_same(reader.source.x, chain[-1].call.result) or max(map(_terms, chain)) > MAX_PROVED_TERMS:
+        return False
+    exact = layer.port.x
+    try:
+        for one in chain:
+            exact = one.expected(exact).value
+    except (ValueError, TypeError, IndexError):
+        return False
+    return array_difference(exact, reader.port.x) <= noise_limit(exact, 0.0)
 
 
 def _with_proved_inputs(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from conformance.cases.arrays import Array
-from conformance.models.comparison.expressions import is_close, leaky_slope
+from conformance.models.comparison.expressions import TOLERANCE, is_close, leaky_slope
 from conformance.models.comparison.weight_relations import order_text
 from conformance.translation.option_text import size_text
 
@@ -86,14 +86,37 @@ def _positions(array: Array) -> Array:
 def _likely_order(source: Array, port: Array) -> tuple[list[int], float] | None:
     """Return for each channel of the port the channel of the source that is most like it, and the least correlation."""
     rows = [_positions(one) for one in (source, port)]
+    scale = max(float(np.abs(one).max(initial=0)) for one in rows)
     rows = [one - one.mean(1, keepdims=True) for one in rows]
+    constant = [np.abs(one).max(1, initial=0) <= TOLERANCE * scale for one in rows]
     with np.errstate(invalid="ignore", divide="ignore"):
         rows = [np.nan_to_num(one / np.linalg.norm(one, axis=1, keepdims=True)) for one in rows]
     likeness = rows[1] @ rows[0].T
-    order = [int(one) for one in likeness.argmax(1)]
+    likely = [
+        None if is_constant else int(one) for is_constant, one in zip(constant[1], likeness.argmax(1), strict=True)
+    ]
+    order = _with_constant_channels(likely, [int(one) for one in np.flatnonzero(constant[0])])
     if order == list(range(len(order))) or sorted(order) != list(range(len(order))):
         return None
-    return order, float(likeness.max(1).min())
+    return order, float(likeness.max(1)[~constant[1]].min(initial=1))
+
+
+def _with_constant_channels(order: Sequence[int | None], constant: Sequence[int]) -> list[int]:
+    """Return an order of channels with one for each None, so that neighbours remain neighbours where possible.
+
+    constant: the channels of the source with a single number, which are like any other one, such as zeros after ReLU.
+    """
+    found, unused = list(order), {int(one) for one in constant}
+    positions = range(len(found))
+    for step, some in ((1, positions), (-1, positions[::-1])):
+        for position in some:
+            before = position - step
+            neighbour = found[before] if 0 <= before < len(found) else None
+            if found[position] is None and neighbour is not None and neighbour + step in unused:
+                found[position] = neighbour + step
+                unused.remove(neighbour + step)
+    rest = iter(sorted(unused))
+    return [next(rest, 0) if one is None else one for one in found]
 
 
 def _reordered(source: Array, port: Array) -> str | None:

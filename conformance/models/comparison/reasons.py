@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,9 @@ PADDING_MODE_NAMES: Mapping[str, str] = {
 """The names that frameworks have for a mode of padding."""
 ZEROS = "zeros"
 OUTPUT_PADDING = "output_padding"
+COUNT_INCLUDE_PAD = "count_include_pad"
 SAME_EFFECT = "(same effect)"
+COUNTED_TEXT = "padding: zeros before the call count in the average of the {}, padding of the {} does not"
 
 
 def layer_reasons(source: ModelLayer, port: ModelLayer, others: Sequence[ModelLayer] = ()) -> list[str]:
@@ -37,6 +40,11 @@ def layer_reasons(source: ModelLayer, port: ModelLayer, others: Sequence[ModelLa
 
     others: the other layers of the source, whose weights the layer of the port may have.
     """
+    counted = _with_counted_padding(port) if not source.pads else None
+    if counted and all_parameters(source).get(PADDING) != all_parameters(counted)[PADDING]:
+        reasons = layer_reasons(source, counted, others)
+        shown = f"{COUNT_INCLUDE_PAD}: {_both(False, True)}"
+        return [one.replace(shown, COUNTED_TEXT.format("port", "source")) for one in reasons]
     effects = setting_effects(source, port)
     is_other_operator = source.call.operator != port.call.operator
     if is_other_operator and has_same_effect(source, port):
@@ -49,6 +57,17 @@ def layer_reasons(source: ModelLayer, port: ModelLayer, others: Sequence[ModelLa
         *_weight_reasons(source, port, others),
         *(f"{reason} {SAME_EFFECT}" for reason in _setting_reasons(source, port, effects.without_effect)),
     ]
+
+
+def _with_counted_padding(layer: ModelLayer) -> ModelLayer | None:
+    """Return an average of explicit zeros as one with padding that counts; None if there are none or it is not so."""
+    names = {parameter.name for parameter in OPERATORS[layer.call.operator].parameters}
+    if not layer.pads or COUNT_INCLUDE_PAD not in names or {*map(_pad_label, layer.pads)} != {ZEROS}:
+        return None
+    parameters = {**layer.call.parameters, PADDING: all_parameters(layer)[PADDING], COUNT_INCLUDE_PAD: True}
+    call = replace(layer.call, parameters=parameters, inputs={**layer.call.inputs, "x": layer.x})
+    counted = ModelLayer(call)
+    return counted if has_same_effect(layer, counted) else None
 
 
 def _groups_reasons(source: ModelLayer, port: ModelLayer) -> Iterator[str]:
@@ -112,7 +131,7 @@ def _padding_reasons(source: ModelLayer, port: ModelLayer) -> Iterator[str]:
         yield f"{PADDING}: {_both(first[PADDING], second[PADDING])}"
     elif arithmetic is Arithmetic.AVERAGE and bool(source.pads) != bool(port.pads):
         which, other = ("port", "source") if port.pads else ("source", "port")
-        yield f"padding: zeros before the call count in the average of the {which}, padding of the {other} does not"
+        yield COUNTED_TEXT.format(which, other)
 
 
 def _pad_label(pad: RecordedCall) -> str:

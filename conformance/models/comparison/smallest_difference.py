@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,8 @@ from reference import Windows
 
 MAX_SMALL_EXTENT = 9
 """Largest extent of the inputs among which the smallest one that shows a difference is searched."""
+CELLS_NOT_REPEATED: Mapping[str, int] = {"reflect": 1, "symmetric": 0, "wrap": 0}
+"""Number of cells of an axis that padding of a mode cannot contain: reflect mirrors without the last cell."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ def smallest_difference(source: ModelLayer, port: ModelLayer) -> SmallestDiffere
 
     The input has one image and as few cells as possible. Its values are negative first, so that padding with zeros
     shows, and then of both signs. Padding that may be the word `same` depends on the input size, so only sizes are
-    tried for which it is the recorded padding. The models' own layers then show the difference too.
+    tried for which it is the recorded padding. Frameworks reject padding that mirrors or repeats more cells than the
+    input has, so only sizes are tried that have them. The models' own layers then show the difference too.
     """
     axes = source.x.ndim - 2
     if "kernel" in source.call.inputs and "kernel" in port.call.inputs:
@@ -44,7 +47,9 @@ def smallest_difference(source: ModelLayer, port: ModelLayer) -> SmallestDiffere
     )
     for size in sizes:
         extents = (*size, *[size[-1]] * (axes - len(size)))
-        if not all(_has_recorded_padding(layer, extents) for layer in (source, port)):
+        if not all(
+            _has_recorded_padding(one, extents) and _has_cells_of_padding(one, extents) for one in (source, port)
+        ):
             continue
         count = int(np.prod(extents))
         for values in (-1 - np.arange(count), np.arange(count) % 5 - 2):
@@ -68,6 +73,17 @@ def _has_recorded_padding(layer: ModelLayer, extents: Sequence[int]) -> bool:
         )
         if own == call.parameters.get("padding") and any(map(any, own)):
             return other == own
+    return True
+
+
+def _has_cells_of_padding(layer: ModelLayer, extents: Sequence[int]) -> bool:
+    """Whether no mode of padding needs more cells than an input of these extents has, which frameworks reject."""
+    for pad in layer.pads:
+        unused = CELLS_NOT_REPEATED.get(pad.parameters.get("mode", ""))
+        pads = pad.parameters["pads"]
+        if unused is not None and any(max(pair) > size - unused for pair, size in zip(pads, extents, strict=True)):
+            return False
+        extents = [size + sum(pair) for pair, size in zip(pads, extents, strict=True)]
     return True
 
 

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from conformance.judging.expected import compute_reference
 from conformance.models.comparison import compare as comparing
 from conformance.models.comparison.compare import Place, compare_models
 from conformance.models.comparison.judgement import array_difference, noise_limit
@@ -249,6 +250,40 @@ def test_relu_before_a_maximum_is_no_difference():
     found = comparison(*models)
     assert found.first is None
     assert [layer.input_agrees_later for layer in found.layers] == [False, True, False]
+
+
+def averages(*, weight=1, divisor=3, is_composed=True):
+    """Return a record of two averages and a maximum after a convolution.
+
+    weight: of the convolution. divisor: of the second average. is_composed: whether the averages are written as in a
+    framework without their parameters: divided by the averages of ones, and multiplied by a factor. The maximum after
+    them is then no call of a window operator.
+    """
+    op, x = Recording(), np.random.default_rng(2).standard_normal((1, 3, 9, 9)).astype(np.float32)
+    x = op("one", "conv", x, kernel=np.full((4, 3, 1, 1), weight, np.float32))
+    given, pads, maximum = {"window": (3, 3), "stride": (2, 2)}, ((1, 1), (1, 1)), {"window": (2, 2), "stride": (1, 1)}
+    if is_composed:
+        ones = compute_reference(
+            "avg_pool", {"x": np.ones_like(x)}, {**given, "padding": pads, "count_include_pad": True}
+        )
+        x = op("avg", "avg_pool", op("", "pad", x, pads=pads, mode="constant", value=0.0), **given) / ones.value
+        x = op("last", "avg_pool", x, window=(2, 2), stride=(1, 1)) * np.float32(4 / divisor)
+        x = compute_reference("max_pool", {"x": x}, maximum).value
+    else:
+        x = op("avg", "avg_pool", x, **given, padding=pads, count_include_pad=False)
+        x = op("last", "avg_pool", x, window=(2, 2), stride=(1, 1), divisor=divisor)
+        x = op("max", "max_pool", x, **maximum)
+    y = op("two", "conv", x, kernel=np.ones((2, 4, 1, 1), np.float32))
+    return RecordedModel(ModelSource("numpy", "net.py", "make"), [RecordedRun(op.calls, [y], [0.0])])
+
+
+@pytest.mark.parametrize(
+    ("mistakes", "different"),
+    [({}, []), ({"weight": 2}, ["one"]), ({"divisor": 2}, ["last"]), ({"weight": 2, "divisor": 2}, ["one", "last"])],
+)
+def test_a_layer_that_is_written_in_another_way_agrees_after_another_difference(mistakes, different):
+    found = comparison(averages(is_composed=False), averages(**mistakes))
+    assert [layer.source.name for layer in found.layers if not layer.agrees] == different
 
 
 def test_the_shape_of_a_result_is_shown_with_all_channels():

@@ -132,6 +132,24 @@ def test_zeros_before_an_average_count():
     ]
 
 
+def test_zeros_before_an_average_are_the_cause_if_the_windows_are_the_same():
+    window = {"window": (3, 3), "stride": (2, 2)}
+    source = ModelLayer(call("avg_pool", SIX, **window, padding=((1, 1), (1, 1)), rounding="ceil"))
+    port = padded("avg_pool", (((1, 2), (1, 2)), "constant", 0.0), x=SIX, **window)
+    assert layer_reasons(source, port) == [
+        "padding: zeros before the call count in the average of the port, padding of the source does not",
+        "padding: 1 x 1 in the source, (1, 2) x (1, 2) in the port (same effect)",
+        "rounding: ceil in the source, floor in the port (same effect)",
+    ]
+
+
+def test_the_extent_of_zeros_before_an_average_is_the_cause_if_padding_counts():
+    window = {"window": (3, 3), "stride": (2, 2)}
+    source = ModelLayer(call("avg_pool", SIX, **window, padding=((1, 1), (1, 1)), count_include_pad=True))
+    port = padded("avg_pool", (((0, 1), (0, 1)), "constant", 0.0), x=SIX, **window)
+    assert layer_reasons(source, port) == ["padding: 1 x 1 in the source, (0, 1) x (0, 1) in the port"]
+
+
 @pytest.mark.parametrize("name", ["stride", "dilation"])
 def test_exchanged_axes_are_named(name):
     source, port = (

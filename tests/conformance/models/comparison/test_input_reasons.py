@@ -50,6 +50,17 @@ def test_the_order_of_blocks_of_many_channels_is_shown_as_ranges():
     assert reasons(x, x[:, order], ()) == ["The port's channels are the source's in the order 4-11, 0-3."]
 
 
+def test_the_order_of_blocks_is_found_if_some_channels_are_constant():
+    """After ReLU, some of many channels are zeros, which are like each other."""
+    x = np.concatenate([R, S, R + S], 1)
+    x[:, [0, 3, 4, 7, 8, 12, 23]] = 0
+    order = [*range(8, 24), *range(8)]
+    assert reasons(x, x[:, order], ()) == ["The port's channels are the source's in the order 8-23, 0-7."]
+    other = x[:, order].copy()
+    other[:, 5] = 1
+    assert "in the order" not in reasons(x, other, ())[0]
+
+
 def test_the_order_of_channels_before_a_bias_is_found_nearly():
     order = [4, 5, 6, 7, 0, 1, 2, 3]
     shift = np.linspace(-0.3, 0.3, 8, dtype=np.float32).reshape(-1, 1, 1)
