@@ -35,6 +35,8 @@ NOT_A_PLANE = Unsupported("pooling has two spatial axes")
 NO_DILATION = Unsupported("pooling has no dilation")
 NO_ROUNDING_UP = Unsupported("VALID padding rounds the output size down")
 SQUARE_POWER = 2
+MAX_SLICES = 32
+"""Maximum number of bins that are written as slices."""
 FILTER_NAMES = ("filterHeight", "filterWidth")
 
 
@@ -183,6 +185,8 @@ def averages_of_slices(step: Step) -> Code:
     """Return adaptive averages as the averages of slices, joined one axis after the other, for bins of any size."""
     if 0 in (*step.shape, *step.output):
         return Unsupported("no operator has empty bins")
+    if sum(step.parameters["output_size"]) > MAX_SLICES:
+        return Unsupported(f"each bin is a slice, and there are more than {MAX_SLICES}")
     lines: list[str] = []
     for axis, (extent, bins) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 1):
         options, reduced = "schema.ReducerOptionsT(keepDims=True)", integers([axis])

@@ -84,6 +84,9 @@ CELLS = GatheredCells(
     more_lines=("rows = np.array([{planes}])", "last = np.array([-1])"),
 )
 
+MAX_SLICES = 32
+"""Maximum number of bins that are written as slices."""
+
 
 def _cast(dtype: str) -> str:
     return f"Cast(x, to=TensorProto.{ONNX_TYPES[dtype]})"
@@ -228,6 +231,8 @@ def sliced_avg_pool(limit: NodeLimit, step: Step) -> Code:
     found = adaptive_pool(limit, step)
     if not isinstance(found, Unsupported) or not is_floating(step) or 0 in (*step.shape, *step.output):
         return found
+    if sum(step.parameters["output_size"]) > MAX_SLICES:
+        return Unsupported(f"each bin is a slice, and there are more than {MAX_SLICES}")
     return in_float32(_averages_of_slices, step)
 
 
