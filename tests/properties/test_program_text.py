@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from conformance.adapters.api import Program
-from conformance.adapters.onnx.windows import MAX_SLICES
+from conformance.adapters.api.axes import MAX_SLICES
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
 from tests.support.catalogue_parts import cases_of_part

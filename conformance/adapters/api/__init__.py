@@ -8,9 +8,11 @@ from conformance.adapters.api.array_operations import ArrayOperations
 from conformance.adapters.api.axes import (
     MAX_WINDOW_AXES,
     axis_letters,
+    bin_bounds,
     channels_last_fields,
     limit_axes,
     too_many_axes,
+    too_many_slices,
 )
 from conformance.adapters.api.backend import (
     LABEL_SEPARATOR,
@@ -204,7 +206,7 @@ __all__ = [
     "RouteStages", "Sizes", "StackedCells", "Step", "Surface", "UnfoldedCells", "UnknownModule",
     "UnreadableLayer", "Unsupported", "UnsupportedStep", "WeightError", "WeightFormat", "WeightName", "WeightedLayer",
     "WorkerCommand", "array_pads", "as_lines",
-    "axis_letters", "backend_on_device", "backend_with_threads", "batch_and_channel_entries", "call",
+    "axis_letters", "backend_on_device", "backend_with_threads", "batch_and_channel_entries", "bin_bounds", "call",
     "calls_with_other_sizes", "causal_padding", "channels_first_kernel", "channels_last_fields",
     "channels_last_kernel", "check_array", "check_layer", "choice_argument", "count_argument",
     "count_include_pad_argument", "crop", "crop_from_padding", "crops", "default_differences", "derivative_surface",
@@ -219,6 +221,6 @@ __all__ = [
     "per_axis", "pooling_stride_argument", "quoted", "read_pairs", "rejected_by_extent", "reordered_features",
     "rounding_argument", "setting_text", "single_group", "sizes_argument", "slices", "spatial_axes",
     "spatial_entries", "split_surplus", "stride_argument", "surplus_over_size", "text_unless_default", "too_many_axes",
-    "tuple_of", "uncropped_group", "unpooled_size", "unsupported_lowering", "unsupported_operators", "used_features",
+    "too_many_slices", "tuple_of", "uncropped_group", "unpooled_size", "unsupported_lowering", "unsupported_operators", "used_features",
     "uses_framework_defaults", "with_dilated_kernel", "without_label",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Axes of arrays: the limit of their number, and the conversion between channels first and channels last.
+"""Axes of arrays: the limit of their number, their bins, and conversions between channels first and last.
 
 Most frameworks pool and convolve along one to three spatial axes.
 """
@@ -11,6 +11,8 @@ from typing import Any
 from conformance.adapters.api.surface import Code, Lowering, Unsupported
 from conformance.cases.steps import Step
 
+MAX_SLICES = 32
+"""Maximum number of bins that a program writes as slices."""
 MAX_WINDOW_AXES = 3
 """Largest number of spatial axes of pooling, convolution and padding layers in most frameworks."""
 
@@ -57,3 +59,15 @@ def channels_last_fields(to_framework: str, to_numpy: str) -> dict[str, Any]:
 def axis_letters(rank: int) -> str:
     """Return the letters of the spatial axes in names of layouts, for example "HW" of NCHW."""
     return SPATIAL_LETTERS[-rank:]
+
+
+def too_many_slices(step: Step) -> Unsupported | None:
+    """Return the reason if adaptive pooling has more bins than a program writes as slices."""
+    if sum(step.parameters["output_size"]) > MAX_SLICES:
+        return Unsupported(f"each bin is a slice, and there are more than {MAX_SLICES}")
+    return None
+
+
+def bin_bounds(extent: int, bins: int) -> list[tuple[int, int]]:
+    """Return the first cell of each bin of adaptive pooling, and the one after its last. Source: reference.geometry."""
+    return [(index * extent // bins, -(-(index + 1) * extent // bins)) for index in range(bins)]

@@ -11,8 +11,10 @@ from conformance.adapters.api import (
     Step,
     Unsupported,
     as_lines,
+    bin_bounds,
     call,
     pairs_of,
+    too_many_slices,
     tuple_of,
 )
 from conformance.adapters.litert.options import (
@@ -35,8 +37,6 @@ NOT_A_PLANE = Unsupported("pooling has two spatial axes")
 NO_DILATION = Unsupported("pooling has no dilation")
 NO_ROUNDING_UP = Unsupported("VALID padding rounds the output size down")
 SQUARE_POWER = 2
-MAX_SLICES = 32
-"""Maximum number of bins that are written as slices."""
 FILTER_NAMES = ("filterHeight", "filterWidth")
 
 
@@ -185,8 +185,8 @@ def averages_of_slices(step: Step) -> Code:
     """Return adaptive averages as the averages of slices, joined one axis after the other, for bins of any size."""
     if 0 in (*step.shape, *step.output):
         return Unsupported("no operator has empty bins")
-    if sum(step.parameters["output_size"]) > MAX_SLICES:
-        return Unsupported(f"each bin is a slice, and there are more than {MAX_SLICES}")
+    if reason := too_many_slices(step):
+        return reason
     lines: list[str] = []
     for axis, (extent, bins) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 1):
         options, reduced = "schema.ReducerOptionsT(keepDims=True)", integers([axis])
@@ -199,11 +199,6 @@ def averages_of_slices(step: Step) -> Code:
         mean = node("MEAN", [part, reduced], options)
         joined = f"schema.ConcatenationOptionsT(axis={axis})"
         lines.append(
-            f'x = graph.node("CONCATENATION", [{mean} for i, j in {pairs_of(_bounds(extent, bins))}], {joined})'
+            f'x = graph.node("CONCATENATION", [{mean} for i, j in {pairs_of(bin_bounds(extent, bins))}], {joined})'
         )
     return tuple(lines) or "x"
-
-
-def _bounds(extent: int, bins: int) -> list[tuple[int, int]]:
-    """Return the first cell of each bin, and the one after its last."""
-    return [(index * extent // bins, -(-(index + 1) * extent // bins)) for index in range(bins)]

@@ -15,6 +15,7 @@ from conformance.adapters.api import (
     PoolingCompositions,
     Unsupported,
     as_lines,
+    bin_bounds,
     call,
     in_wider_dtype,
     is_floating,
@@ -22,6 +23,7 @@ from conformance.adapters.api import (
     pairs_of,
     spatial_axes,
     too_many_axes,
+    too_many_slices,
     tuple_of,
 )
 from conformance.adapters.onnx.nodes import (
@@ -83,9 +85,6 @@ CELLS = GatheredCells(
     # Nodes read axes and shapes from arrays.
     more_lines=("rows = np.array([{planes}])", "last = np.array([-1])"),
 )
-
-MAX_SLICES = 32
-"""Maximum number of bins that are written as slices."""
 
 
 def _cast(dtype: str) -> str:
@@ -231,9 +230,7 @@ def sliced_avg_pool(limit: NodeLimit, step: Step) -> Code:
     found = adaptive_pool(limit, step)
     if not isinstance(found, Unsupported) or not is_floating(step) or 0 in (*step.shape, *step.output):
         return found
-    if sum(step.parameters["output_size"]) > MAX_SLICES:
-        return Unsupported(f"each bin is a slice, and there are more than {MAX_SLICES}")
-    return in_float32(_averages_of_slices, step)
+    return too_many_slices(step) or in_float32(_averages_of_slices, step)
 
 
 def _averages_of_slices(step: Step) -> tuple[str, ...]:
@@ -243,8 +240,7 @@ def _averages_of_slices(step: Step) -> tuple[str, ...]:
             lines += [f"axis = np.array([{axis}])", "x = ReduceMean(x, axis)"] if extent > bins else []
             continue
         lines.append(f"axis = np.array([{axis}])")
-        for index in range(bins):
-            start, stop = index * extent // bins, -(-(index + 1) * extent // bins)
+        for index, (start, stop) in enumerate(bin_bounds(extent, bins)):
             lines += [f"start = np.array([{start}])", f"stop = np.array([{stop}])"]
             lines.append(f"bin{index} = ReduceMean(Slice(x, start, stop, axis), axis)")
         lines.append(f"x = Concat({', '.join(f'bin{index}' for index in range(bins))}, axis={axis})")
