@@ -221,6 +221,7 @@ __all__ = [
     "per_axis", "pooling_stride_argument", "quoted", "read_pairs", "rejected_by_extent", "reordered_features",
     "rounding_argument", "setting_text", "single_group", "sizes_argument", "slices", "spatial_axes",
     "spatial_entries", "split_surplus", "stride_argument", "surplus_over_size", "text_unless_default", "too_many_axes",
-    "too_many_slices", "tuple_of", "uncropped_group", "unpooled_size", "unsupported_lowering", "unsupported_operators", "used_features",
+    "too_many_slices", "tuple_of", "uncropped_group", "unpooled_size", "unsupported_lowering", "unsupported_operators",
+    "used_features",
     "uses_framework_defaults", "with_dilated_kernel", "without_label",
 ]  # fmt: skip
