@@ -41,6 +41,7 @@ from conformance.models.comparison.merging import merge_parts
 from conformance.models.comparison.reasons import layer_reasons
 from conformance.models.comparison.recording import RecordedModel, RecordedRun
 from conformance.models.comparison.result_reasons import result_reasons
+from conformance.models.comparison.written_padding import with_written_padding
 from reports.results.vocabulary import DifferenceKind, Verdict
 
 MAX_PROVED_TERMS = 50_000_000
@@ -343,6 +344,7 @@ def _result_differences(source: RecordedRun, port: RecordedRun) -> Iterator[tupl
 
 
 def _compare_layers(source: ModelLayer, port: ModelLayer) -> LayerComparison:
+    source, port = with_written_padding(source, port), with_written_padding(port, source)
     difference = array_difference(source.x, port.x)
     limit = noise_limit(source.x, source.input_noise)
     return LayerComparison(source, port, judge_layer(source, port), difference, limit)

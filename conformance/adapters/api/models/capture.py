@@ -32,6 +32,9 @@ class Recorder:
         self.is_inside = False
 
     def add(self, operator, parameters, inputs, result):
+        # Later operators of a model may change an array in its place, such as a ReLU.
+        inputs = {**inputs, "x": np.array(inputs["x"])}
+        result = np.array(result)
         self.calls.append((operator, self.path[-1] if self.path else "", parameters, inputs, result))
 
 

@@ -60,6 +60,17 @@ def test_functions_have_no_name_and_are_recorded(tmp_path):
     assert [call.name for call in found.calls] == ["", ""]
 
 
+def test_a_later_operator_may_change_a_result_in_its_place(tmp_path):
+    layers = "nn.Conv2d(2, 3, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.ReLU6(inplace=True)"
+    found = run(tmp_path, f"Whole(nn.Sequential({layers}))", (1, 2, 6, 6))
+    assert_reference_agrees(found, "conv", "max_pool")
+    conv, pool = found.calls
+    assert conv.result.min() < 0
+    assert np.array_equal(pool.x, np.maximum(conv.result, 0))
+    assert pool.result.max() > 6
+    assert np.array_equal(found.results[0], np.minimum(pool.result, 6))
+
+
 def test_several_inputs_are_positional(tmp_path):
     found = run(tmp_path, "lambda x, y: F.avg_pool2d(x, 2) + y", (1, 2, 6, 6), (1, 2, 3, 3))
     assert_reference_agrees(found, "avg_pool")
