@@ -1,4 +1,4 @@
-"""Record the window operators of a function of JAX: convolutions of `jax.lax`, pooling of Flax, padding and products."""
+"""Record the window operators of a function of JAX: convolutions of `jax.lax`, pooling of Flax, padding, products."""
 
 CAPTURE = '''\
 import jax

@@ -71,7 +71,7 @@ def name_words(name: str) -> tuple[str, ...]:
 
 def _weights(layer: ModelLayer) -> Hashable:
     kernel = layer.call.inputs.get("kernel")
-    return None if kernel is None else (kernel.shape, hashlib.blake2b(np.ascontiguousarray(kernel)).digest())
+    return None if kernel is None else (kernel.shape, hashlib.blake2b(np.ascontiguousarray(kernel).data).digest())
 
 
 def _window(layer: ModelLayer) -> Hashable:

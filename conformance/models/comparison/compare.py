@@ -148,7 +148,7 @@ def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun, weights: Ma
     source, port = with_dense_of_both(source, port)
     source, port = merge_parts(source, port), merge_parts(port, source)
     aligned = with_order_of(align_layers(find_layers(source.calls), find_layers(port.calls)))
-    layers = _with_proved_inputs([_compare_layers(one, other) for one, other in aligned.pairs], source, port)
+    layers = _with_proved_inputs([_compare_layers(one, other, source, port) for one, other in aligned.pairs], source, port)
     proved = _results_are_proved(layers, source, port)
     # The input of the layer that reads the result of each layer, or the results of the model.
     readers = find_readers([layer.source for layer in layers])
@@ -343,11 +343,20 @@ def _result_differences(source: RecordedRun, port: RecordedRun) -> Iterator[tupl
             yield one, other, difference, limit
 
 
-def _compare_layers(source: ModelLayer, port: ModelLayer) -> LayerComparison:
-    source, port = with_written_padding(source, port), with_written_padding(port, source)
+def _compare_layers(
+    source: ModelLayer, port: ModelLayer, source_run: RecordedRun, port_run: RecordedRun
+) -> LayerComparison:
+    source, port = _padded(source, port, source_run), _padded(port, source, port_run)
     difference = array_difference(source.x, port.x)
     limit = noise_limit(source.x, source.input_noise)
     return LayerComparison(source, port, judge_layer(source, port), difference, limit)
+
+
+def _padded(layer: ModelLayer, other: ModelLayer, run: RecordedRun) -> ModelLayer:
+    """Return a layer with the padding that its model writes before it. Cells that a layer has computed are none."""
+    if layer.x.shape == other.x.shape or any(_is_same(layer.x, call.result) for call in run.calls):
+        return layer
+    return with_written_padding(layer, other)
 
 
 def _in_layout_of(one: Array, other: Array) -> Array:

@@ -192,7 +192,8 @@ def _read_call(header: Mapping[str, Any], stored: Sequence[Array]) -> RecordedCa
 def _stored(reference: Sequence[Any], stored: Sequence[Array]) -> Array:
     """Return the array that a position and a shape describe. Raises ValueError, LookupError or TypeError."""
     position, shape = reference
-    return stored[position].reshape(shape)
+    found: Array = stored[position].reshape(shape)
+    return found
 
 
 def _as_tuple(value: Any) -> Any:

@@ -105,7 +105,13 @@ def make():
 
 
 @pytest.mark.parametrize(
-    "model", ["linen_layer()", "nnx_layer()", "lambda x: flat(x) @ jnp.ones((12, 5))", "lambda x: jnp.dot(flat(x), jnp.ones((12, 5)))"]
+    "model",
+    [
+        "linen_layer()",
+        "nnx_layer()",
+        "lambda x: flat(x) @ jnp.ones((12, 5))",
+        "lambda x: jnp.dot(flat(x), jnp.ones((12, 5)))",
+    ],
 )
 def test_products_with_a_matrix_are_dense_layers(tmp_path, model):
     found = captured(tmp_path, "jax", f"{DENSE}{model}\n", (2, 3, 2, 2), python=python_of("jax"))
