@@ -148,7 +148,8 @@ def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun, weights: Ma
     source, port = with_dense_of_both(source, port)
     source, port = merge_parts(source, port), merge_parts(port, source)
     aligned = with_order_of(align_layers(find_layers(source.calls), find_layers(port.calls)))
-    layers = _with_proved_inputs([_compare_layers(one, other, source, port) for one, other in aligned.pairs], source, port)
+    compared = [_compare_layers(one, other, source, port) for one, other in aligned.pairs]
+    layers = _with_proved_inputs(compared, source, port)
     proved = _results_are_proved(layers, source, port)
     # The input of the layer that reads the result of each layer, or the results of the model.
     readers = find_readers([layer.source for layer in layers])
