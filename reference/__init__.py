@@ -23,6 +23,7 @@ from reference.operators import (
     padding as _padding,
     pooling as _pooling,
     pooling_grad as _pooling_grad,
+    resizing as _resizing,
     softmax_pooling as _softmax_pooling,
     softmax_pooling_grad as _softmax_pooling_grad,
     stochastic_pooling as _stochastic_pooling,
@@ -64,6 +65,8 @@ fractional_max_pool_grad = values_only(_indexed_grad.fractional_max_pool_grad)
 stochastic_pool_grad = values_only(_stochastic_pooling_grad.stochastic_pool_grad)
 stochastic_pool_probabilities_grad = values_only(_stochastic_pooling_grad.stochastic_pool_probabilities_grad)
 pad_grad = values_only(_indexed_grad.pad_grad)
+resize = values_only(_resizing.resize)
+resize_grad = values_only(_resizing.resize_grad)
 
 __all__ = [
     "OPERATORS",
@@ -98,6 +101,8 @@ __all__ = [
     "min_pool_grad",
     "pad",
     "pad_grad",
+    "resize",
+    "resize_grad",
     "round_to",
     "softmax_pool",
     "softmax_pool_grad",
