@@ -8,6 +8,7 @@ its error bound too.
 from reference.arithmetic.bound import NoBound
 from reference.arithmetic.exact import Exact
 from reference.arithmetic.rounding import round_to
+from reference.geometry.resampling import ResampledAxis, resampled_axes
 from reference.geometry.windows import Windows
 from reference.operators import (
     adaptive_pooling as _adaptive_pooling,
@@ -72,6 +73,7 @@ __all__ = [
     "OPERATORS",
     "Exact",
     "NoBound",
+    "ResampledAxis",
     "Windows",
     "adaptive_avg_pool",
     "adaptive_avg_pool_grad",
@@ -101,6 +103,7 @@ __all__ = [
     "min_pool_grad",
     "pad",
     "pad_grad",
+    "resampled_axes",
     "resize",
     "resize_grad",
     "round_to",

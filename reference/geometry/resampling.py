@@ -64,6 +64,17 @@ class ResampledAxis:
         """The coordinate of each output cell."""
         return tuple(map(self.coordinate, range(self.output)))
 
+    def has_inexact_steps_at(self, rule: str) -> bool:
+        """Whether the cell changes at the coordinate of some output cell, and rounding may move that coordinate."""
+        step = Fraction(self.size - 1, max(self.output - 1, 1)) if self.coordinates == "align_corners" else self.step
+        if all(number & (number - 1) == 0 for number in step.as_integer_ratio()):
+            return False  # neither the step nor its reciprocal is rounded
+        shift = HALF if rule in {"round_prefer_floor", "round_prefer_ceil"} else 0
+        is_first_exact = self.coordinates in {"asymmetric", "align_corners"} or self.output == 1
+        inexact = self.all_coordinates[1:] if is_first_exact else self.all_coordinates
+        # Beyond the ends both cells of a step are the same one.
+        return any(0 <= one <= self.size - 1 and (one - shift).denominator == 1 for one in inexact)
+
     def nearest(self, rule: str) -> Array:
         """Return the cell that each output cell copies, int64; coordinates beyond an end select the end."""
         select = NEAREST_RULES[rule]
@@ -107,9 +118,7 @@ def _parse_scale(entry: object, axis: int) -> Fraction:
     if isinstance(entry, (float, np.floating)) and not math.isfinite(entry):
         raise ValueError(f"scale {entry!r} on axis {axis} must be finite")
     # The shortest decimal of a float is the number that its author wrote.
-    number = Fraction(repr(float(entry))) if isinstance(entry, (float, np.floating)) else Fraction(int(entry)) if (
-        isinstance(entry, np.integer)
-    ) else Fraction(entry)  # type: ignore[arg-type]
+    number = Fraction(repr(float(entry)) if isinstance(entry, (float, np.floating)) else entry)  # type: ignore[arg-type]
     if number <= 0:
         raise ValueError(f"scale {entry!r} on axis {axis} must be positive")
     return number

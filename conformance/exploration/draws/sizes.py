@@ -133,6 +133,9 @@ def _draw_output_factors(
         return {"output_size": tuple(rng.randint(size, 3 * size) for size in extent)}
     if geometry is Geometry.FRACTIONS:
         return {"output_size": tuple(rng.randint(1, max(size - 1, 1)) for size in extent)}
+    if geometry is Geometry.RESAMPLING:
+        sizes = (rng.choice((1, size, 2 * size, max(size // 2, 1), rng.randint(1, 3 * size + 1))) for size in extent)
+        return {"size": tuple(sizes)}
     if geometry is Geometry.BINS:
         bins = (rng.choice((1, size, rng.randint(1, size + 2), rng.randint(1, 9 * size))) for size in extent)
         return {"output_size": tuple(bins)}
