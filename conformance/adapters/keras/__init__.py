@@ -29,7 +29,7 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_lowering,
 )
-from conformance.adapters.keras import convolution, padding, pooling, words
+from conformance.adapters.keras import convolution, padding, pooling, resizing, words
 from conformance.adapters.keras.engines import ENGINES, Engine
 from conformance.adapters.tensorflow.words import DTYPE_POLICY
 
@@ -114,6 +114,7 @@ def _layer_surface(
             ),
             "fractional_max_pool": NO_FRACTIONAL_POOLING,
             "pad": partial(padding.zero_padding_layer, engine),
+            "resize": resizing.layer_resize,
             "relu": lambda _step: "keras.layers.ReLU(dtype=x.dtype)(x)",
         },
         fallbacks={**fallbacks, "pad": pad},
@@ -167,6 +168,7 @@ def _ops_surface(make_surface: Callable[..., Surface], engine: Engine) -> Surfac
             "fractional_max_pool": NO_FRACTIONAL_POOLING,
             **limit_axes(convolutions, engine.max_axes),
             "pad": partial(padding.pad, engine),
+            "resize": resizing.ops_resize,
             "relu": lambda _step: "keras.ops.relu(x)",
         },
         fallbacks={

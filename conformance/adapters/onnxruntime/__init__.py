@@ -40,6 +40,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "max_pool": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
     "max_pool_with_indices": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
     "pad": ALL_DTYPES - {"bfloat16", "int16", "uint16"},
+    "resize": frozenset({"float16", "float32", "int8", "uint8", "int32"}),
     "relu": frozenset({"float16", "float32", "float64", "int8", "int32"}),
 }
 POOLING_KERNELS = nodes.POOLING_OPERATORS | {"max_unpool", "global_max_pool", "global_avg_pool"}

@@ -1,0 +1,43 @@
+"""Keras: resizing of planes by `keras.ops.image.resize` and the layer `Resizing`, which take a size."""
+
+from __future__ import annotations
+
+from conformance.adapters.api import Code, Step, Unsupported
+from conformance.adapters.api.resizing import HALF_PIXEL, PREFER_CEIL, has_rule, omits_coordinates, resized_extents
+from conformance.cases.operators import ResizeMode
+
+PLANE_RANK = 2
+INTERPOLATIONS = {ResizeMode.NEAREST: "nearest", ResizeMode.LINEAR: "bilinear"}
+NO_CUBIC = Unsupported("the kernel of bicubic interpolation depends on the engine")
+
+
+def _arguments(step: Step) -> tuple[str, str] | Unsupported:
+    """Return the size and the interpolation, or why there is no call."""
+    given = step.parameters
+    if step.rank != PLANE_RANK:
+        return Unsupported("keras.ops.image.resize resizes planes only")
+    if given.get("size") is not None and given.get("scale") is not None:
+        return Unsupported("keras.ops.image.resize takes a size and no scale")
+    if given["mode"] not in INTERPOLATIONS:
+        return NO_CUBIC
+    if not (omits_coordinates(step) or has_rule(step, HALF_PIXEL, PREFER_CEIL, recomputes_scale=True)):
+        return Unsupported("keras.ops.image.resize takes a size, and its coordinates are half_pixel")
+    return ", ".join(str(int(one)) for one in resized_extents(step)), INTERPOLATIONS[ResizeMode(given["mode"])]
+
+
+def ops_resize(step: Step) -> Code:
+    """Return the call of keras.ops."""
+    found = _arguments(step)
+    if isinstance(found, Unsupported):
+        return found
+    size, interpolation = found
+    return f'keras.ops.image.resize(x, ({size}), interpolation="{interpolation}")'
+
+
+def layer_resize(step: Step) -> Code:
+    """Return the layer, created and called."""
+    found = _arguments(step)
+    if isinstance(found, Unsupported):
+        return found
+    size, interpolation = found
+    return f'keras.layers.Resizing({size}, interpolation="{interpolation}", dtype=x.dtype)(x)'
