@@ -89,9 +89,7 @@ class ParameterKind(Enum):
     NUMBER = "a number, in `limits` if there are any"
 
 
-PER_AXIS_KINDS = frozenset(
-    {ParameterKind.SIZES, ParameterKind.SCALES, ParameterKind.PADDING, ParameterKind.PAIRS}
-)
+PER_AXIS_KINDS = frozenset({ParameterKind.SIZES, ParameterKind.SCALES, ParameterKind.PADDING, ParameterKind.PAIRS})
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,13 @@ from reference.arithmetic.errorfree import (
 )
 from reference.arithmetic.exact import Exact, round_result
 from reference.arithmetic.rounding import Position
-from reference.arithmetic.sums import INTEGER_SHIFT_BITS, MAX_SLICE_WIDTH, MAX_SUM_SLICES, MIN_SLICE_WIDTH, as_scaled_integers
+from reference.arithmetic.sums import (
+    INTEGER_SHIFT_BITS,
+    MAX_SLICE_WIDTH,
+    MAX_SUM_SLICES,
+    MIN_SLICE_WIDTH,
+    as_scaled_integers,
+)
 from reference.geometry.resampling import AxisWeights
 
 # (cells, coefficients) of one axis, both (output, taps).
@@ -39,7 +45,7 @@ def gather(x: Array, maps: Sequence[AxisMap]) -> Array:
     for axis, (cells, coefficients) in enumerate(maps, 2):
         shape = (-1, *(1,) * (x.ndim - axis - 1))
         taps = zip(cells.T, coefficients.T, strict=True)
-        x = sum(np.take(x, cell, axis) * factor.reshape(shape) for cell, factor in taps)  # type: ignore[assignment]
+        x = sum(np.take(x, cell, axis) * factor.reshape(shape) for cell, factor in taps)
     return x
 
 
@@ -141,9 +147,7 @@ def _magnitude_and_extra(
         (np.concatenate([cells, near], axis=1), np.concatenate([weights, error], axis=1))
         for (cells, weights), (near, error) in zip(exact, errors, strict=True)
     ]
-    parts = [
-        apply(sizes, [*largest[:axis], errors[axis], *exact[axis + 1 :]]) for axis in range(len(axes))
-    ]
+    parts = [apply(sizes, [*largest[:axis], errors[axis], *exact[axis + 1 :]]) for axis in range(len(axes))]
     slack = ROUNDING_SLACK + 2.0**-30
     return apply(sizes, largest) * slack, sum(parts) / unit * slack  # type: ignore[return-value]
 

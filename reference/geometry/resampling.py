@@ -70,7 +70,8 @@ class ResampledAxis:
         if all(number & (number - 1) == 0 for number in step.as_integer_ratio()):
             return False  # neither the step nor its reciprocal is rounded
         shift = HALF if rule in {"round_prefer_floor", "round_prefer_ceil"} else 0
-        is_first_exact = self.coordinates in {"asymmetric", "align_corners"} or self.output == 1
+        is_zero = self.coordinates == "pytorch_half_pixel" and self.output == 1
+        is_first_exact = is_zero or self.coordinates in {"asymmetric", "align_corners"}
         inexact = self.all_coordinates[1:] if is_first_exact else self.all_coordinates
         # Beyond the ends both cells of a step are the same one.
         return any(0 <= one <= self.size - 1 and (one - shift).denominator == 1 for one in inexact)
@@ -100,7 +101,9 @@ def resampled_axes(
         output = integers_per_axis("size", size, len(spatial), 1)
         steps = [Fraction(n, m) for n, m in zip(spatial, output, strict=True)]
     else:
-        scales = [_parse_scale(entry, axis) for axis, entry in enumerate(entries_per_axis("scale", scale, len(spatial)))]
+        scales = [
+            _parse_scale(entry, axis) for axis, entry in enumerate(entries_per_axis("scale", scale, len(spatial)))
+        ]
         output = tuple(math.floor(n * s) for n, s in zip(spatial, scales, strict=True))
         steps = [1 / s for s in scales]
     for axis, extent in enumerate(output):
@@ -112,13 +115,15 @@ def resampled_axes(
 
 
 def _parse_scale(entry: object, axis: int) -> Fraction:
-    is_number = isinstance(entry, (int, float, Fraction, np.integer, np.floating)) and not isinstance(entry, bool)
-    if not is_number:
+    if isinstance(entry, bool) or not isinstance(entry, (int, float, Fraction, np.integer, np.floating)):
         raise TypeError(f"scale {entry!r} on axis {axis} must be a number")
-    if isinstance(entry, (float, np.floating)) and not math.isfinite(entry):
-        raise ValueError(f"scale {entry!r} on axis {axis} must be finite")
-    # The shortest decimal of a float is the number that its author wrote.
-    number = Fraction(repr(float(entry)) if isinstance(entry, (float, np.floating)) else entry)  # type: ignore[arg-type]
+    if isinstance(entry, (float, np.floating)):
+        if not math.isfinite(entry):
+            raise ValueError(f"scale {entry!r} on axis {axis} must be finite")
+        # The shortest decimal of a float is the number that its author wrote.
+        number = Fraction(repr(float(entry)))
+    else:
+        number = Fraction(entry if isinstance(entry, Fraction) else int(entry))
     if number <= 0:
         raise ValueError(f"scale {entry!r} on axis {axis} must be positive")
     return number

@@ -33,9 +33,8 @@ def chosen_cell(where, rounding):
 
 def shares(where, extent, mode, rounding, a):
     """Return {cell: weight} of one axis for a coordinate."""
-    inside = lambda cell: min(max(cell, 0), extent - 1)  # noqa: E731
     if mode == "nearest":
-        return {inside(chosen_cell(where, rounding)): Fraction(1)}
+        return {min(max(chosen_cell(where, rounding), 0), extent - 1): Fraction(1)}
     below = math.floor(where)
     t = where - below
     if mode == "linear":
@@ -49,12 +48,13 @@ def shares(where, extent, mode, rounding, a):
             (below + 2, -a * t**3 + a * t**2),
         ]
     found = {}
-    for cell, weight in terms:
-        found[inside(cell)] = found.get(inside(cell), 0) + weight
+    for beyond, weight in terms:
+        cell = min(max(beyond, 0), extent - 1)
+        found[cell] = found.get(cell, 0) + weight
     return found
 
 
-def loop_resize(x, output, scales, mode, coordinates, rounding="round_prefer_floor", a=-0.75):
+def loop_resize(x, output, scales, mode, coordinates, *, rounding="round_prefer_floor", a=-0.75):
     """Return a dict {(n, c, *position): {(n, c, *cell): weight}} of the whole operator."""
     weights = {}
     for n, c, *position in np.ndindex(*x.shape[:2], *output):
@@ -62,9 +62,9 @@ def loop_resize(x, output, scales, mode, coordinates, rounding="round_prefer_flo
             shares(coordinate(o, before, after, scale, coordinates), before, mode, rounding, a)
             for o, before, after, scale in zip(position, x.shape[2:], output, scales, strict=True)
         ]
-        row = weights[n, c, *position] = {}
+        row = weights[(n, c, *position)] = {}
         for parts in itertools.product(*(one.items() for one in axes)):
-            row[n, c, *(cell for cell, _ in parts)] = math.prod(weight for _, weight in parts)
+            row[(n, c, *(cell for cell, _ in parts))] = math.prod(weight for _, weight in parts)
     return weights
 
 

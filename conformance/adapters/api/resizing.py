@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from conformance.adapters.api.dtypes import unsupported_lowering
+from conformance.adapters.api.surface import Lowering
 from conformance.cases.operators import Coordinates, NearestRounding, ResizeMode
 from conformance.cases.steps import Step
 from reference import ResampledAxis
@@ -67,3 +69,7 @@ HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS = (
     Coordinates.ALIGN_CORNERS.value,
 )
 FLOOR, PREFER_CEIL = NearestRounding.FLOOR.value, NearestRounding.ROUND_PREFER_CEIL.value
+
+NOT_WRITTEN_REASON = "the adapter does not write resizing yet"
+NOT_WRITTEN: Mapping[str, Lowering] = {"resize": unsupported_lowering(NOT_WRITTEN_REASON)}
+"""Lowering of surfaces whose frameworks resize, and for which no call is written."""

@@ -23,9 +23,7 @@ def _resize(step: Step, *, channels_last: bool) -> Code:
     if mode is ResizeMode.CUBIC and step.parameters["cubic_a"] != PYTORCH_CUBIC_A:
         # The method `cubic` has this parameter, but leaves out the cells beyond the ends.
         return Unsupported("cubic interpolation that repeats the cells at the ends has the parameter -0.75")
-    if not (
-        omits_coordinates(step) or has_rule(step, HALF_PIXEL, PREFER_CEIL, recomputes_scale=True)
-    ):
+    if not (omits_coordinates(step) or has_rule(step, HALF_PIXEL, PREFER_CEIL, recomputes_scale=True)):
         return Unsupported("jax.image.resize takes a shape, and its coordinates are half_pixel")
     if step.parameters.get("size") is not None and step.parameters.get("scale") is not None:
         return Unsupported("jax.image.resize takes a shape and no scale")

@@ -54,6 +54,7 @@ TO_FRAMEWORK, TO_NUMPY = "keras.ops.convert_to_tensor({})", "keras.ops.convert_t
 CHANNELS_LAST_FIELDS = channels_last_fields(TO_FRAMEWORK, TO_NUMPY)
 FLOATING_ONLY = Unsupported("norms, exponentials and probabilities need a floating-point dtype")
 NO_KERNEL = Unsupported("the engine has no convolution kernel for the dtype")
+FIRST_ARGUMENT = ', data_format="channels_first"'
 NO_UINT64 = Unsupported("Keras on PyTorch has no uint64")
 NO_FRACTIONAL_POOLING = unsupported_lowering("Keras has no fractional pooling")
 FLOATING_OPERATORS = ("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities")
@@ -114,7 +115,7 @@ def _layer_surface(
             ),
             "fractional_max_pool": NO_FRACTIONAL_POOLING,
             "pad": partial(padding.zero_padding_layer, engine),
-            "resize": resizing.layer_resize,
+            "resize": partial(resizing.layer_resize, layout=FIRST_ARGUMENT if engine.has_channels_first else ""),
             "relu": lambda _step: "keras.layers.ReLU(dtype=x.dtype)(x)",
         },
         fallbacks={**fallbacks, "pad": pad},

@@ -34,10 +34,10 @@ def ops_resize(step: Step) -> Code:
     return f'keras.ops.image.resize(x, ({size}), interpolation="{interpolation}")'
 
 
-def layer_resize(step: Step) -> Code:
-    """Return the layer, created and called."""
+def layer_resize(step: Step, module: str = "keras.layers", layout: str = "") -> Code:
+    """Return the layer, created and called. layout: the argument that names it, if it is not the default."""
     found = _arguments(step)
     if isinstance(found, Unsupported):
         return found
     size, interpolation = found
-    return f'keras.layers.Resizing({size}, interpolation="{interpolation}", dtype=x.dtype)(x)'
+    return f'{module}.Resizing({size}, interpolation="{interpolation}"{layout}, dtype=x.dtype)(x)'

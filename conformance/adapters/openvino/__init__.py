@@ -29,7 +29,15 @@ from conformance.adapters.api import (
     spatial_axes,
     unsupported_operators,
 )
-from conformance.adapters.openvino import convolution as weights, onnx_graphs, padding, pooling, resizing, windows, words
+from conformance.adapters.openvino import (
+    convolution as weights,
+    onnx_graphs,
+    padding,
+    pooling,
+    resizing,
+    windows,
+    words,
+)
 from conformance.cases.operators import WEIGHT_INPUTS, PadMode
 
 PACKAGES = ("openvino", "numpy")

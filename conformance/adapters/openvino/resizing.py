@@ -14,7 +14,7 @@ def resize(step: Step) -> Code:
     """Return the call."""
     given = step.parameters
     mode, size = ResizeMode(given["mode"]), given.get("size")
-    scales = given.get("scale")
+    scales = given.get("scale") or ()
     sizes = [int(one) for one in size] if size is not None else f"np.float32([{', '.join(map(number, scales))}])"
     is_default = omits_coordinates(step) or given["coordinates"] == "half_pixel"
     rounding = given.get("nearest_rounding", "round_prefer_floor")

@@ -37,6 +37,7 @@ from conformance.adapters.api import (
     per_axis,
     unsupported_lowering,
 )
+from conformance.adapters.keras.resizing import layer_resize
 from conformance.adapters.tensorflow import channels_first, compiled, drawn, resizing, words
 from conformance.adapters.tensorflow.composed import (
     FALLBACKS,
@@ -302,6 +303,7 @@ SURFACES = (
                 }
             ),
             "pad": _layer_pad,
+            "resize": partial(layer_resize, module="tf.keras.layers"),
             "relu": lambda _step: "tf.keras.layers.ReLU(dtype=x.dtype)(x)",
         },
         fallbacks={

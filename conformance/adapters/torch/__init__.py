@@ -186,7 +186,13 @@ DEVICES = {"cuda": CUDA_SUPPORT}
 
 
 def _lowerings(
-    write_call: CallWriter, resize: resizing.ResizeWriter, conv: Lowering, transpose: Lowering, pad: Lowering, relu: str
+    write_call: CallWriter,
+    resize: resizing.ResizeWriter,
+    conv: Lowering,
+    transpose: Lowering,
+    *,
+    pad: Lowering,
+    relu: str,
 ) -> Mapping[str, Lowering]:
     adaptive = partial(regions.adaptive_pool, write_call)
     windowed: Mapping[str, Lowering] = {
@@ -256,8 +262,8 @@ FUNCTIONAL_LOWERINGS = _lowerings(
     resizing.functional_resize,
     weights.functional_conv,
     weights.functional_transpose,
-    padding.functional_pad,
-    "F.relu(x)",
+    pad=padding.functional_pad,
+    relu="F.relu(x)",
 )
 FUNCTIONAL_FALLBACKS = _fallbacks(functional_call, weights.functional_transpose, padding.functional_pad)
 # These fallbacks consist of slices and indexing, for which a memory format selects no other kernel.
@@ -270,8 +276,8 @@ SURFACES: tuple[Surface, ...] = (
             resizing.layer_resize,
             weights.layer_conv,
             weights.layer_transpose,
-            padding.layer_pad,
-            "nn.ReLU()(x)",
+            pad=padding.layer_pad,
+            relu="nn.ReLU()(x)",
         ),
         fallbacks=_fallbacks(layer_call, weights.layer_transpose, padding.layer_pad),
         words=named.words(layer_call, named.layer_pad, layer=True),

@@ -61,4 +61,6 @@ def _nearest(write_call: ResizeWriter, step: Step, sizes: dict[str, str | None])
     for mode, (coordinates, rounding) in NEAREST_MODES.items():
         if omits_coordinates(step) or has_rule(step, coordinates, rounding):
             return write_call(**sizes, mode=f'"{mode}"')
-    return Unsupported("the nearest modes copy the cell at the corner, or the cell nearest to the centre, upper at ties")
+    return Unsupported(
+        "the nearest modes copy the cell at the corner, or the cell nearest to the centre, upper at ties"
+    )

@@ -188,11 +188,6 @@ def output_size_rank_mismatch(case: Case) -> bool:
     return _has_other_rank(case, "output_size")
 
 
-def size_is_zero(case: Case) -> bool:
-    """The size is 0 along some axis."""
-    return 0 in _parameter_values(case, "size")
-
-
 def negative_size(case: Case) -> bool:
     """The size is negative along some axis."""
     return any(extent < 0 for extent in _parameter_values(case, "size"))
@@ -266,7 +261,6 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "NegativeOutputSize": negative_output_size,
         "OutputSizeRankMismatch": output_size_rank_mismatch,
         "WindowsExceedInput": windows_exceed_input,
-        "SizeIsZero": size_is_zero,
         "NegativeSize": negative_size,
         "SizeRankMismatch": size_rank_mismatch,
         "ScaleIsZero": scale_is_zero,
