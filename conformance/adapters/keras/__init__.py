@@ -115,7 +115,11 @@ def _layer_surface(
             ),
             "fractional_max_pool": NO_FRACTIONAL_POOLING,
             "pad": partial(padding.zero_padding_layer, engine),
-            "resize": partial(resizing.layer_resize, layout=FIRST_ARGUMENT if engine.has_channels_first else ""),
+            "resize": partial(
+                resizing.layer_resize,
+                engine=engine.name,
+                layout=FIRST_ARGUMENT if engine.has_channels_first else "",
+            ),
             "relu": lambda _step: "keras.layers.ReLU(dtype=x.dtype)(x)",
         },
         fallbacks={**fallbacks, "pad": pad},
@@ -169,7 +173,7 @@ def _ops_surface(make_surface: Callable[..., Surface], engine: Engine) -> Surfac
             "fractional_max_pool": NO_FRACTIONAL_POOLING,
             **limit_axes(convolutions, engine.max_axes),
             "pad": partial(padding.pad, engine),
-            "resize": resizing.ops_resize,
+            "resize": partial(resizing.ops_resize, engine=engine.name),
             "relu": lambda _step: "keras.ops.relu(x)",
         },
         fallbacks={

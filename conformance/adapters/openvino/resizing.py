@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api import Code, Step, call, number, spatial_axes
+from conformance.adapters.api import Code, Step, Unsupported, call, number, spatial_axes
 from conformance.adapters.api.resizing import omits_coordinates
 from conformance.cases.operators import ResizeMode
 
@@ -15,6 +15,8 @@ def resize(step: Step) -> Code:
     given = step.parameters
     mode, size = ResizeMode(given["mode"]), given.get("size")
     scales = given.get("scale") or ()
+    if size is not None and scales:
+        return Unsupported("interpolate takes sizes or scales, in one input")
     sizes = [int(one) for one in size] if size is not None else f"np.float32([{', '.join(map(number, scales))}])"
     is_default = omits_coordinates(step) or given["coordinates"] == "half_pixel"
     rounding = given.get("nearest_rounding", "round_prefer_floor")

@@ -303,7 +303,7 @@ SURFACES = (
                 }
             ),
             "pad": _layer_pad,
-            "resize": partial(layer_resize, module="tf.keras.layers"),
+            "resize": partial(layer_resize, engine="tensorflow", module="tf.keras.layers"),
             "relu": lambda _step: "tf.keras.layers.ReLU(dtype=x.dtype)(x)",
         },
         fallbacks={
