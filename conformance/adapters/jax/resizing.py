@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from conformance.adapters.api import Code, Lowering, Step, Unsupported
-from conformance.adapters.api.resizing import (
+from conformance.adapters.api.resizing.rules import (
     HALF_PIXEL,
     PREFER_CEIL,
     has_rule,

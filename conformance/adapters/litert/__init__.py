@@ -28,7 +28,7 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_operators,
 )
-from conformance.adapters.api.resizing import NOT_WRITTEN
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN
 from conformance.adapters.litert import convolution, padding, pooling, words
 from conformance.adapters.litert.dtypes import KERNEL_DTYPES, XNNPACK_DTYPES, limit_floats, unsupported_dtypes
 from conformance.adapters.litert.graph import GRAPH_SOURCE, graph_lines

@@ -23,7 +23,7 @@ from conformance.adapters.api import (
     Unsupported,
     unsupported_operators,
 )
-from conformance.adapters.api.resizing import NOT_WRITTEN_REASON
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
 from conformance.adapters.mlx import convolution, windows
 
 PACKAGES = ("mlx", "numpy")

@@ -19,7 +19,7 @@ from conformance.adapters.api import (
     Surface,
     source_text,
 )
-from conformance.adapters.api.resizing import NOT_WRITTEN
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN
 from conformance.adapters.mnn import convolution, pooling
 from conformance.cases.steps import BuildingBlock
 

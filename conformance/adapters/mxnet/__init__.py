@@ -27,7 +27,7 @@ from conformance.adapters.api import (
     unsupported_lowering,
     unsupported_operators,
 )
-from conformance.adapters.api.resizing import NOT_WRITTEN_REASON
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
 from conformance.adapters.mxnet import convolution as weights, ndarray as nd, padding, pooling, windows, words as named
 from conformance.adapters.mxnet.calls import (
     ARRAY_DTYPES,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api import Lowering, Surface, limit_axes
-from conformance.adapters.api.resizing import NOT_WRITTEN
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN
 from conformance.adapters.ncnn import convolution, pooling
 from conformance.cases.steps import BuildingBlock
 
@@ -68,7 +68,7 @@ LOWERINGS: Mapping[str, Lowering] = {
             "conv_transpose": convolution.transpose,
             "relu": lambda _step: 'compute(network("ReLU", ""), x)',
         }
-    )
+    ),
 }
 FLOAT32 = frozenset({"float32"})
 SURFACES = (

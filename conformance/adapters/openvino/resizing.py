@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, Unsupported, call, number, spatial_axes
-from conformance.adapters.api.resizing import omits_coordinates
+from conformance.adapters.api.resizing.rules import omits_coordinates
 from conformance.cases.operators import ResizeMode
 
 MODES = {ResizeMode.NEAREST: "nearest", ResizeMode.LINEAR: "linear_onnx", ResizeMode.CUBIC: "cubic"}

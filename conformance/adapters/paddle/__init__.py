@@ -24,7 +24,7 @@ from conformance.adapters.api import (
     indexed_pad,
     limit_axes,
 )
-from conformance.adapters.api.resizing import NOT_WRITTEN
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN
 from conformance.adapters.paddle import convolution as weights, padding, pooling, windows, words as named
 from conformance.adapters.paddle.calls import (
     ARRAY_DTYPES,

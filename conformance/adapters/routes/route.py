@@ -16,7 +16,7 @@ from conformance.adapters.api import (
     calls_with_other_sizes,
     function_lines,
 )
-from conformance.adapters.api.resizing import NOT_WRITTEN
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN
 from conformance.cases.operators import WEIGHT_INPUTS
 from reports.results.vocabulary import Level
 

@@ -37,7 +37,6 @@ from conformance.adapters.api import (
     per_axis,
     unsupported_lowering,
 )
-from conformance.adapters.keras.resizing import layer_resize
 from conformance.adapters.tensorflow import channels_first, compiled, drawn, resizing, words
 from conformance.adapters.tensorflow.composed import (
     FALLBACKS,
@@ -303,7 +302,7 @@ SURFACES = (
                 }
             ),
             "pad": _layer_pad,
-            "resize": partial(layer_resize, engine="tensorflow", module="tf.keras.layers"),
+            "resize": partial(resizing.layer_resize, engine="tensorflow", module="tf.keras.layers"),
             "relu": lambda _step: "tf.keras.layers.ReLU(dtype=x.dtype)(x)",
         },
         fallbacks={

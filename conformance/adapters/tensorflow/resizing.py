@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.adapters.api import FLOATING, Code, Step, Unsupported
-from conformance.adapters.api.resizing import (
+from conformance.adapters.api.resizing.rules import (
     ALIGN_CORNERS,
     ASYMMETRIC,
     FLOOR,
@@ -85,3 +85,42 @@ def converted_resize(step: Step) -> Code:
         if has_rule(step, coordinates, recomputes_scale=True) and step.parameters["mode"] == ResizeMode.LINEAR:
             return ("dtype = x.dtype", f"x = tf.cast({text}, dtype)")
     return NO_RULE
+
+
+INTERPOLATIONS = {ResizeMode.NEAREST: "nearest", ResizeMode.LINEAR: "bilinear"}
+NO_KERAS_CUBIC = Unsupported("the kernel of bicubic interpolation depends on the engine")
+
+
+def size_and_interpolation(step: Step, engine: str) -> tuple[str, str] | Unsupported:
+    """Return the size and the interpolation, or why there is no call."""
+    given = step.parameters
+    if engine == "tensorflow":
+        limit = _keras_limit(step)
+        if limit:
+            return limit
+    if step.rank != PLANE_RANK:
+        return Unsupported("keras.ops.image.resize resizes planes only")
+    if given.get("size") is not None and given.get("scale") is not None:
+        return Unsupported("keras.ops.image.resize takes a size and no scale")
+    if given["mode"] not in INTERPOLATIONS:
+        return NO_KERAS_CUBIC
+    if not (omits_coordinates(step) or has_rule(step, HALF_PIXEL, PREFER_CEIL, recomputes_scale=True)):
+        return Unsupported("keras.ops.image.resize takes a size, and its coordinates are half_pixel")
+    return ", ".join(str(int(one)) for one in resized_extents(step)), INTERPOLATIONS[ResizeMode(given["mode"])]
+
+
+def _keras_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use the functions of TensorFlow, which the engine calls."""
+    if step.parameters["mode"] == ResizeMode.NEAREST:
+        has_kernel = step.dtype in NEAREST_DTYPES
+        return None if has_kernel else Unsupported(f"ResizeNearestNeighbor has no kernel for {step.dtype}")
+    return Unsupported("linear interpolation computes float64 in float32") if step.dtype == "float64" else None
+
+
+def layer_resize(step: Step, engine: str, module: str = "keras.layers", layout: str = "") -> Code:
+    """Return the layer, created and called. layout: the argument that names it, if it is not the default."""
+    found = size_and_interpolation(step, engine)
+    if isinstance(found, Unsupported):
+        return found
+    size, interpolation = found
+    return f'{module}.Resizing({size}, interpolation="{interpolation}"{layout}, dtype=x.dtype)(x)'

@@ -29,7 +29,7 @@ from conformance.adapters.api import (
     limit_axes,
 )
 from conformance.adapters.api.javascript import INDENT, JAVASCRIPT, NpmPackages, in_page, missing_chromium
-from conformance.adapters.api.resizing import NOT_WRITTEN
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN
 from conformance.adapters.tfjs import convolution, padding, pooling
 from conformance.cases.steps import BuildingBlock
 

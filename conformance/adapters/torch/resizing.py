@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from conformance.adapters.api import Code, Step, Unsupported, call, number, tuple_of
-from conformance.adapters.api.resizing import (
+from conformance.adapters.api.resizing.rules import (
     ALIGN_CORNERS,
     ASYMMETRIC,
     FLOOR,

@@ -1,6 +1,5 @@
 """Tests of reference.operators.resizing."""
 
-import itertools
 from fractions import Fraction
 
 import ml_dtypes
