@@ -92,26 +92,31 @@ def resampled_axes(
     decimal that it is printed as. With a size they use output / extent. Raises ValueError or TypeError.
     """
     check_choice("coordinates", coordinates, COORDINATES)
-    if (size is None) == (scale is None):
+    if size is None and scale is None:
+        raise TypeError("size None and scale None: exactly one of them must be given")
+    if size is not None and scale is not None:
         raise ValueError(f"size {size!r} and scale {scale!r}: exactly one of them must be given")
     for axis, extent in enumerate(spatial):
-        if not 1 <= extent <= MAX_RESAMPLED_EXTENT:
-            raise ValueError(f"x has {extent} cells on axis {axis}: expected 1 to {MAX_RESAMPLED_EXTENT}")
-    if size is not None:
+        _check_extent(f"x has {extent} cells on axis {axis}", extent)
+    if scale is None:
         output = integers_per_axis("size", size, len(spatial), 1)
         steps = [Fraction(n, m) for n, m in zip(spatial, output, strict=True)]
     else:
-        scales = [
-            _parse_scale(entry, axis) for axis, entry in enumerate(entries_per_axis("scale", scale, len(spatial)))
-        ]
+        entries = entries_per_axis("scale", scale, len(spatial))
+        scales = [_parse_scale(entry, axis) for axis, entry in enumerate(entries)]
         output = tuple(math.floor(n * s) for n, s in zip(spatial, scales, strict=True))
         steps = [1 / s for s in scales]
+    given, name = (size, "size") if scale is None else (scale, "scale")
     for axis, extent in enumerate(output):
-        if not 1 <= extent <= MAX_RESAMPLED_EXTENT:
-            raise ValueError(f"the output has {extent} cells on axis {axis}: expected 1 to {MAX_RESAMPLED_EXTENT}")
+        _check_extent(f"{name} {given!r} gives {extent} cells on axis {axis}", extent)
     check_plane_size("size", output)
     axes = zip(spatial, output, steps, strict=True)
     return tuple(ResampledAxis(n, m, step, coordinates) for n, m, step in axes)
+
+
+def _check_extent(what: str, extent: int) -> None:
+    if not 1 <= extent <= MAX_RESAMPLED_EXTENT:
+        raise ValueError(f"{what}: expected 1 to {MAX_RESAMPLED_EXTENT}")
 
 
 def _parse_scale(entry: object, axis: int) -> Fraction:

@@ -134,24 +134,28 @@ def test_an_empty_batch_stays_empty():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({}, "exactly one of them must be given"),
         ({"size": 2, "scale": 2}, "exactly one of them must be given"),
         ({"size": 0}, "size 0 on axis 0 must be at least 1"),
         ({"size": (2, 2)}, "size .* has 2 entries: expected 1"),
         ({"scale": 0}, "scale 0 on axis 0 must be positive"),
         ({"scale": -1.5}, "scale -1.5 on axis 0 must be positive"),
         ({"scale": float("nan")}, "scale nan on axis 0 must be finite"),
-        ({"scale": 0.1}, "the output has 0 cells on axis 0"),
+        ({"scale": 0.1}, "scale 0.1 gives 0 cells on axis 0"),
         ({"size": 2, "mode": "area"}, "mode 'area' must be one of"),
         ({"size": 2, "coordinates": "centre"}, "coordinates 'centre' must be one of"),
         ({"size": 2, "nearest_rounding": "up"}, "nearest_rounding 'up' must be one of"),
         ({"size": 2, "cubic_a": -1}, "cubic_a -1 must be one of"),
-        ({"size": 2**18 + 1}, "the output has 262145 cells on axis 0"),
+        ({"size": 2**18 + 1}, "size 262145 gives 262145 cells on axis 0"),
     ],
 )
 def test_bad_parameters_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
         reference.resize(row([1, 2, 3]), **parameters)
+
+
+def test_a_size_or_a_scale_is_required():
+    with pytest.raises(TypeError, match="size None and scale None"):
+        reference.resize(row([1, 2, 3]))
 
 
 def test_the_gradient_needs_the_shape_of_the_output():

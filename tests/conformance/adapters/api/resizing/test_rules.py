@@ -1,6 +1,6 @@
 """Tests of conformance.adapters.api.resizing.rules."""
 
-from conformance.adapters.api.resizing.rules.rules import has_rule, omits_coordinates, resized_extents
+from conformance.adapters.api.resizing.rules import has_rule, omits_coordinates, resized_extents
 from conformance.cases.steps import Step
 
 
