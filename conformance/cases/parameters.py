@@ -86,6 +86,8 @@ def parse_parameters(
     if given.get("output") in operator.optional_inputs and given["output"] not in raw:
         raise CaseError(("output",), f"the case has no input {given['output']}, so there is no gradient of it")
     _check_words(operator, given)
+    if "scale" in known and given["size"] is None and given["scale"] is None:
+        raise CaseError((), f"{operator.name} needs the key 'size', or a scale")
     given.update(_per_axis_parameters(operator, given, inputs, invalid=invalid))
     if raw.get("padding") == FRAMEWORK_SAME:
         given["padding"] = FRAMEWORK_SAME

@@ -40,11 +40,12 @@ def accumulation_convention(case: Case) -> str:
 
 
 def rounds_to_own_dtype(case: Case, surface: Surface, how: How) -> bool:
-    """Whether intermediate results are rounded to the 16-bit dtype of the case."""
+    """Whether intermediate results, or weights of an interpolation, are rounded to the 16-bit dtype of the case."""
     if case.dtype not in SHORT_FLOATS:
         return False
-    declaration = surface.declarations.get(accumulation_convention(case))
-    return how == How.COMPOSED or (declaration is not None and declaration.answer == OWN_DTYPE)
+    conventions = (accumulation_convention(case), f"{case.operator}/weights-in-{case.dtype}")
+    declared = [surface.declarations[name].answer for name in conventions if name in surface.declarations]
+    return how == How.COMPOSED or OWN_DTYPE in declared
 
 
 def target_for(

@@ -218,11 +218,6 @@ def size_and_scale(case: Case) -> bool:
     return case.parameters["size"] is not None and case.parameters["scale"] is not None
 
 
-def neither_size_nor_scale(case: Case) -> bool:
-    """Neither a size nor a scale is given."""
-    return case.parameters["size"] is None and case.parameters["scale"] is None
-
-
 def windows_exceed_input(case: Case) -> bool:
     """The input is too small for the windows of fractional pooling to start at different cells and fit inside."""
     along = (case.parameters["window"], case.parameters["output_size"])
@@ -267,7 +262,6 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "NegativeScale": negative_scale,
         "ScaleRankMismatch": scale_rank_mismatch,
         "SizeAndScale": size_and_scale,
-        "NeitherSizeNorScale": neither_size_nor_scale,
     }
 )
 
