@@ -97,6 +97,8 @@ def resize_grad(
 
 
 def _check_cubic(cubic_a: float) -> None:
+    if isinstance(cubic_a, (bool, np.bool_)) or not isinstance(cubic_a, (int, float, np.integer, np.floating)):
+        raise TypeError(f"cubic_a {cubic_a!r} must be a number")
     if cubic_a not in CUBIC_PARAMETERS:
         raise ValueError(f"cubic_a {cubic_a!r} must be one of {', '.join(map(str, CUBIC_PARAMETERS))}")
 
