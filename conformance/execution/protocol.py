@@ -23,6 +23,8 @@ MAX_AXES = 64
 """Maximum number of axes of an array of NumPy."""
 WORKER_OUTCOMES = frozenset({Outcome.RETURNED, Outcome.REJECTED, Outcome.CRASHED})
 """Outcomes that a reply may contain. The other outcomes are set on this side."""
+MAX_PROGRAM_SECONDS = 86_400.0
+"""Maximum seconds of a program in a reply, which is the largest time limit of a case."""
 IMMEDIATE_EXIT_TEXT = "exited with status 1; last output:"
 """Part of the message when Python ends before the first reply, as without NumPy."""
 SUCCESSFUL_EXIT_TEXT = "exited with status 0"
@@ -101,7 +103,7 @@ def is_program_reply(header: Mapping[str, Any]) -> bool:
     texts = [header.get("exit"), *changed] if isinstance(changed, list) else [None]
     if not all(isinstance(text, str) for text in texts):
         return False
-    return kind in WORKER_OUTCOMES and type(seconds) is float and 0 <= seconds < math.inf
+    return kind in WORKER_OUTCOMES and type(seconds) is float and 0 <= seconds <= MAX_PROGRAM_SECONDS
 
 
 def program_outcome(reply: Frame, *, alone: bool = False, process: int = 0) -> ProgramOutcome:

@@ -68,6 +68,8 @@ def test_start_reply_with_a_wrong_field_is_invalid(change):
         {"message": None},
         {"seconds": 1},
         {"seconds": float("inf")},
+        {"seconds": 1e308},
+        {"seconds": -0.5},
         {"certain": 0},
         {"changed": ["rounding mode", 0]},
         {"changed": "rounding mode"},

@@ -1,5 +1,6 @@
 """Programs that damage their process: what each does, and the statuses that its own case may have."""
 
+from .resources import RESOURCE_ATTACKS
 from .surroundings import SURROUNDING_ATTACKS
 from .unchecked import CRASHED, FAIL, FLAKY, PASS, TIMED_OUT, UNCHECKED_ATTACKS, Attack
 
@@ -352,5 +353,6 @@ ATTACKS = {
     "terminates-the-supervisor": Attack(f"{SUPERVISOR}\nos.kill(supervisor, signal.SIGTERM)"),
     **UNCHECKED_ATTACKS,
     **SURROUNDING_ATTACKS,
+    **RESOURCE_ATTACKS,
 }  # fmt: skip
 """Attacks by name, in the order of the strides that select them."""
