@@ -86,7 +86,7 @@ def is_start_reply(header: Mapping[str, Any]) -> bool:
     ready, packages, cpu = (header.get(key) for key in ("ready", "packages", "cpu"))
     if ready is not True:
         return ready is False and isinstance(header.get("message"), str)
-    texts = [header.get("python"), header.get("hardware", "")]
+    texts = [header.get("python"), header.get("hardware", ""), header.get("unfiltered")]
     texts += packages.values() if isinstance(packages, dict) else [None]
     resources = header.get("resources")
     if not (isinstance(cpu, list) and isinstance(resources, list) and isinstance(header.get("forks"), bool)):

@@ -11,9 +11,11 @@ arrays, which the header lists as [{"dtype", "shape"}]. bfloat16 is sent as 16-b
 and returns an array with dtype name bfloat16, or a structured array with one uint16 field named bfloat16.
 
 setup    {"request", "threads", "setup", "probe"?, "reset", "packages"}
-                          -> {"request", "ready": true, "python", "packages", "cpu", "hardware", "forks", "resources"}
+                          -> {"request", "ready": true, "python", "packages", "cpu", "hardware", "forks", "resources",
+                              "unfiltered"}
                           or {"request", "ready": false, "message", "part"}: part names the text that failed
-           forks: whether it runs programs in forks; resources: its open files and shared memory after the setup
+           forks: whether it runs programs in forks; resources: its open files and shared memory after the setup;
+           unfiltered: why no system calls are refused, "" if they are, or if the backend belongs to the suite
 run      {"request", "program", "text"?, "alone"?, "arrays"}
                           -> {"request", "outcome", "message", "seconds", "certain", "changed", "exit", "arrays"}
            certain: whether the program text caused the crash, so that a retry would crash too
@@ -677,8 +679,7 @@ def main() -> None:
         del frame  # the runner releases the inputs after the program
         if "setup" in request:
             reply = run_setup(request, names, worker_state.generators.seed_generators)
-            if not request["trusted"]:
-                worker_state.system_calls.refuse_calls()
+            reply["unfiltered"] = "" if request["trusted"] else worker_state.system_calls.refuse_calls()
             runner.finish_setup(request["reset"], request["trusted"])
             # A program can change how modules are compiled. What it compiles must not reach later processes.
             sys.dont_write_bytecode = sys.dont_write_bytecode or not request["trusted"]

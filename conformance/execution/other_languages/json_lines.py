@@ -100,6 +100,7 @@ def _hello_header(reply: Mapping[str, Any]) -> dict[str, Any]:
         "hardware": "",
         "forks": False,
         "resources": [],
+        "unfiltered": "",
     }
 
 

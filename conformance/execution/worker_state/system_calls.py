@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import os
 import platform
 import struct
 import sys
 from typing import TYPE_CHECKING, NamedTuple
-
-from .c_library import C_LIBRARY
 
 if TYPE_CHECKING:  # Python 3.8 cannot evaluate these annotations
     from collections.abc import Sequence
@@ -71,20 +70,24 @@ ALL_THREADS, ALLOW_SPECULATION = 1, 4
 """Linux constants SECCOMP_FILTER_FLAG_TSYNC and _SPEC_ALLOW. Without the latter, older kernels slow a process down."""
 
 
-def refuse_calls(calls: Sequence[RefusedCall] = REFUSED_CALLS) -> bool:
-    """Refuse system calls in all threads of this process and in its later children. Return whether this is possible."""
+def refuse_calls(calls: Sequence[RefusedCall] = REFUSED_CALLS) -> str:
+    """Refuse system calls in all threads of this process and in its later children. Return why not, "" if they are."""
     machine = platform.machine()
     if not sys.platform.startswith("linux") or machine not in ARCHITECTURES or sys.maxsize < 1 << 32:
-        return False
+        return f"the filter needs 64-bit Linux on {' or '.join(ARCHITECTURES)}"
     program = filter_program(ARCHITECTURES[machine], calls, machine)
     instructions = ctypes.create_string_buffer(program, len(program))
     # The C type sock_fprog: the number of instructions and their address.
     header = ctypes.create_string_buffer(struct.pack("@HP", len(program) // 8, ctypes.addressof(instructions)))
-    if C_LIBRARY.prctl(SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
-        return False
+    library = ctypes.CDLL(None, use_errno=True)
+    if library.prctl(SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
+        return f"PR_SET_NO_NEW_PRIVS: {os.strerror(ctypes.get_errno())}"
     (seccomp,) = (getattr(call, machine) for call in REFUSED_CALLS if call.name == "seccomp")
     flags = ctypes.c_long(ALL_THREADS | ALLOW_SPECULATION)
-    return bool(C_LIBRARY.syscall(ctypes.c_long(seccomp), ctypes.c_long(SET_FILTER), flags, header) == 0)
+    result = library.syscall(ctypes.c_long(seccomp), ctypes.c_long(SET_FILTER), flags, header)
+    if result > 0:  # all threads need the same filter
+        return f"seccomp: thread {result} of the framework has a filter of its own"
+    return f"seccomp: {os.strerror(ctypes.get_errno())}" if result else ""
 
 
 def filter_program(architecture: int, calls: Sequence[RefusedCall], machine: str) -> bytes:

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.execution.job import Job
 from conformance.execution.lone_worker import LoneWorker
-from conformance.execution.worker_state.system_calls import ARCHITECTURES, REFUSED_CALLS
+from conformance.execution.worker_state.system_calls import ARCHITECTURES, REFUSED_CALLS, refuse_calls
 from tests.support.fake_backends import SETUP, backend, program
 from tests.support.started_workers import PYTHON, X, outcomes, started
 
@@ -101,6 +101,42 @@ def test_program_alone_has_the_filter():
     finally:
         worker.kill()
     assert int(found.arrays[0].max()) == errno.EPERM
+
+
+SMALL_FILTER = """import ctypes, struct, threading
+def filtered(_):
+    library = ctypes.CDLL(None)
+    allow = ctypes.create_string_buffer(struct.pack("=HBBI", 6, 0, 0, 0x7FFF0000), 8)
+    header = ctypes.create_string_buffer(struct.pack("@HP", 1, ctypes.addressof(allow)))
+    library.prctl(38, 1, 0, 0, 0)
+    library.prctl(22, 2, header, 0, 0)
+    ready.set()
+    threading.Event().wait()
+ready = threading.Event()
+threading.Thread(target=filtered, args=(0,), daemon=True).start()
+ready.wait()
+"""
+
+
+def test_failed_filter_is_reported_in_one_line(capfd):
+    """All threads need the same filter. The setup of this backend has one in a single thread."""
+    with started(setup=SETUP + SMALL_FILTER, name="filtered") as worker:
+        assert [one.kind for one in worker.outcomes([Job(program("pass"), [X])])] == ["returned"]
+    (line,) = capfd.readouterr().err.splitlines()
+    start, _, thread = line.partition("thread ")
+    assert start == "conformance: backend filtered: programs may make all system calls: seccomp: "
+    assert thread.split(maxsplit=1)[1] == "of the framework has a filter of its own"
+
+
+def test_installed_filter_prints_nothing(capfd):
+    with started() as worker:
+        assert [one.kind for one in worker.outcomes([Job(program("pass"), [X])])] == ["returned"]
+    assert capfd.readouterr().err == ""
+
+
+def test_machine_without_numbers_has_no_filter(monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    assert refuse_calls() == "the filter needs 64-bit Linux on x86_64 or aarch64"
 
 
 def test_compiler_runs_below_the_filter():
