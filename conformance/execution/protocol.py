@@ -23,6 +23,8 @@ MAX_AXES = 64
 """Maximum number of axes of an array of NumPy."""
 WORKER_OUTCOMES = frozenset({Outcome.RETURNED, Outcome.REJECTED, Outcome.CRASHED})
 """Outcomes that a reply may contain. The other outcomes are set on this side."""
+MAX_REASON_LENGTH = 400
+"""Maximum number of characters of a reason in the reply to `setup`, which is printed."""
 MAX_PROGRAM_SECONDS = 86_400.0
 """Maximum seconds of a program in a reply, which is the largest time limit of a case."""
 IMMEDIATE_EXIT_TEXT = "exited with status 1; last output:"
@@ -91,7 +93,9 @@ def is_start_reply(header: Mapping[str, Any]) -> bool:
     resources = header.get("resources")
     if not (isinstance(cpu, list) and isinstance(resources, list) and isinstance(header.get("forks"), bool)):
         return False
-    return all(isinstance(text, str) for text in (*texts, *cpu, *resources))
+    if not all(isinstance(text, str) for text in (*texts, *cpu, *resources)):
+        return False
+    return len(header["unfiltered"]) <= MAX_REASON_LENGTH and header["unfiltered"].isprintable()
 
 
 def is_program_reply(header: Mapping[str, Any]) -> bool:

@@ -62,6 +62,8 @@ def test_shape_that_is_no_list_of_sizes_is_invalid(shape):
         {"cpu": [1]},
         {"cpu": "avx2"},
         {"unfiltered": None},
+        {"unfiltered": "two\nlines"},
+        {"unfiltered": "x" * 401},
     ],
 )
 def test_start_reply_with_a_wrong_field_is_invalid(change):
