@@ -1,7 +1,8 @@
 """Filter of system calls for programs of other packages: what the suite can neither find nor end is refused.
 
-Each refused call leaves something that /proc does not list, or that remains after the process. No framework of the
-suite needs one of them. A program gets the error of a kernel without the call, or of a process without the right.
+Each refused call leaves something that /proc does not list, or that remains after the process. A program gets the
+error of a kernel without the call, or of a process without the right. docs/robustness.md lists the frameworks that were
+run with the filter.
 Linux on x86-64 and aarch64; other systems have no filter. Source: `man 2 seccomp`.
 """
 
