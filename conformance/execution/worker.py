@@ -65,7 +65,7 @@ if TYPE_CHECKING:  # Python 3.8 cannot evaluate these annotations
     Arrays = Sequence[Any]
     EncodedArrays = tuple[list[FrameHeader], bytes]
     Names = dict[str, Any]
-    CompiledPrograms = dict[str, Callable[..., Any]]
+    CompiledPrograms = dict[str, Any]
 
 FRAME_LENGTHS = struct.Struct(">QQ")
 """Lengths of the header and of the body, in bytes."""
@@ -93,6 +93,11 @@ KILLS_BETWEEN_WAITS = 50
 TRANSFERABLE_DTYPES = {"bool", "bfloat16", "float16", "float32", "float64"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
+MAX_COMPILED_PROGRAMS = 4096
+"""Number of programs after which a new text replaces all others. A program takes a kilobyte or more.
+
+The suite counts the texts that it sends to a process in the same way, so that it knows which of them the process has.
+"""
 NO_ARRAYS: EncodedArrays = ([], b"")
 DTYPES = {name: np.dtype(name) for name in TRANSFERABLE_DTYPES - {"bfloat16"}}
 """A program may change the names that NumPy knows."""
@@ -491,13 +496,20 @@ def run_setup(request: FrameHeader, names: Names, seed_generators: Callable[[], 
 
 
 def compile_program(request: FrameHeader, names: Names, compiled: CompiledPrograms) -> Callable[..., Any]:
-    """Return the function `run` of a program. It is compiled on its first use, in its own copy of the setup names."""
+    """Return the function `run` of a program. It is compiled on its first use, in its own copy of the setup names.
+
+    compiled: the functions by digest, or the texts of programs that have not been compiled without an error.
+    """
     digest = request["program"]
-    if digest not in compiled:
+    if "text" in request:
+        compiled[digest] = request["text"]
+    found = compiled[digest]
+    if isinstance(found, str):
         program_names = dict(names)
-        exec(compile(request["text"], PROGRAM_FILE, "exec"), program_names)  # noqa: S102 - runs the program by design
-        compiled[digest] = program_names["run"]
-    return compiled[digest]
+        exec(compile(found, PROGRAM_FILE, "exec"), program_names)  # noqa: S102 - runs the program by design
+        found = compiled[digest] = program_names["run"]
+    function: Callable[..., Any] = found
+    return function
 
 
 def run_program(
@@ -560,6 +572,8 @@ class ProgramRunner:
         arrays: the inputs. The list is emptied.
         """
         process = os.getpid()
+        if "text" in request and len(self._compiled) >= MAX_COMPILED_PROGRAMS:
+            self._forget_programs()
         inputs: Arrays = tuple(arrays)
         arrays.clear()
         reply, results = run_program(request, inputs, self._names, self._compiled)
@@ -573,6 +587,15 @@ class ProgramRunner:
         exit_fork(process)
         write_frame(self._replies, {"request": request["request"], **reply}, encoded)
         return str(reply["exit"])
+
+    def _forget_programs(self) -> None:
+        """Release all compiled programs, each of which is a cycle of a function and its names.
+
+        A finalizer of what a program has left in its names runs here, and its changes of the state count for no case.
+        """
+        self._compiled.clear()
+        gc.collect()
+        self._state.restore()
 
     def run_alone(self, request: FrameHeader, arrays: Arrays) -> None:
         """Run a program the requested number of times in a fork, in a new one after each crash, and send the replies.

@@ -32,7 +32,7 @@ from conformance.execution.protocol import (
     start_failure_message,
     start_message,
 )
-from conformance.execution.worker import SETUP_PARTS
+from conformance.execution.worker import MAX_COMPILED_PROGRAMS, SETUP_PARTS
 from conformance.judging.repeats import combine_retry, is_same_outcome, outcome_text
 from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
 from conformance.system import processes
@@ -311,6 +311,8 @@ class Worker:
         header: dict[str, Any] = {"program": job.program.digest}
         # The Python worker caches compiled programs by digest. A worker in another language need not store programs.
         if self.backend.worker or job.program.digest not in self._sent_programs:
+            if len(self._sent_programs) >= MAX_COMPILED_PROGRAMS:  # as in the worker
+                self._sent_programs.clear()
             self._sent_programs.add(job.program.digest)
             header["text"] = job.program.text
         connection.send(header, job.inputs)
