@@ -12,6 +12,9 @@ from conformance.translation.option_text import size_text
 ALWAYS_NAMED = ("window", "stride", "padding")
 """Parameters that the words contain even if they have their default."""
 
+NO_PADDING = (None, 0, "valid")
+"""Values of padding, in their shortest form, with which no window contains padding unless the rounding is `ceil`."""
+
 
 def parameter_text(name: str, value: Any) -> str:
     """Return a parameter and its value as words."""
@@ -31,7 +34,10 @@ def call_text(operator: str, parameters: Mapping[str, Any], kernel: Sequence[int
 def _parameter_texts(operator: str, parameters: Mapping[str, Any], kernel: Sequence[int]) -> Iterator[str]:
     defaults = {name: compact_value(value) for name, value in OPERATORS[operator].defaults.items()}
     window = {"window": kernel[2:]} if kernel else {}
+    has_effect = compact_value(parameters.get("padding")) not in NO_PADDING or parameters.get("rounding") == "ceil"
     for name, value in (window | dict(parameters)).items():
+        if name == "count_include_pad" and not has_effect:
+            continue
         compact = compact_value(value)
         if compact is not None and (name in ALWAYS_NAMED or compact != defaults.get(name)):
             yield parameter_text(name, _as_axes(name, compact))

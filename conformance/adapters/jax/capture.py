@@ -1,4 +1,4 @@
-"""Record the window operators of a function of JAX: convolutions of `jax.lax`, pooling of Flax, and padding."""
+"""Record the window operators of a function of JAX: convolutions of `jax.lax`, pooling of Flax, padding, products."""
 
 CAPTURE = '''\
 import jax
@@ -128,7 +128,33 @@ def record_pad(recorder, args, kwargs, result):
     recorder.add("pad", parameters, {"x": first(x)}, first(result))
 
 
+def record_product(recorder, args, kwargs, result):
+    x, kernel = args[:2]
+    if np.ndim(kernel) == 2 and np.ndim(x) > 1 and x.shape[-1] == kernel.shape[0]:
+        recorder.add_dense(array(x), array(kernel).T, None, array(result))
+
+
+def record_dot_general(recorder, args, kwargs, result):
+    names = ("lhs", "rhs", "dimension_numbers")
+    given = dict(zip(names, args), **kwargs)
+    x, kernel = given["lhs"], given["rhs"]
+    (contracted, batch) = given["dimension_numbers"]
+    if not any(map(len, batch)) and [list(one) for one in contracted] == [[x.ndim - 1], [0]]:
+        record_product(recorder, (x, kernel), {}, result)
+
+
+def record_linear(recorder, args, kwargs, result):
+    layer, x = args[:2]
+    bias = None if layer.bias is None else array(layer.bias[...])
+    recorder.add_dense(array(x), array(layer.kernel[...]).T, bias, array(result))
+
+
 PATCHES = [
+    (jax.lax, "dot_general", record_dot_general),
+    (jax.numpy, "dot", record_product),
+    (jax.numpy, "matmul", record_product),
+    (type(jax.numpy.zeros(1)), "__matmul__", record_product),
+    (nnx.Linear, "__call__", record_linear),
     (jax.lax, "conv_general_dilated", record_conv),
     (jax.lax, "conv_transpose", record_conv_transpose),
     (jax.numpy, "pad", record_pad),

@@ -143,6 +143,12 @@ def record_pad(recorder, given, result):
     recorder.add("pad", parameters, {"x": first(x, {})}, first(result, {}))
 
 
+def record_product(recorder, given, result):
+    x, kernel = given["x1"], given["x2"]
+    if len(kernel.shape) == 2 and len(x.shape) > 1:
+        recorder.add_dense(array(x), array(kernel).T, None, array(result))
+
+
 def named(names, record):
     """A record function that receives all arguments by name."""
 
@@ -162,6 +168,7 @@ PATCHES = [
     (engine.nn, "conv_transpose", named(TRANSPOSED, record_transposed)),
     (engine.nn, "max_pool", named(POOLING, record_pool("max_pool"))),
     (engine.nn, "average_pool", named(POOLING, record_pool("avg_pool"))),
+    (engine.numpy, "matmul", named(("x1", "x2"), record_product)),
     (engine.numpy, "pad", named(("x", "pad_width", "mode", "constant_values"), record_pad)),
 ]
 

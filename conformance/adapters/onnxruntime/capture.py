@@ -16,6 +16,8 @@ OPERATORS = {
     "GlobalMaxPool": "global_max_pool",
     "GlobalAveragePool": "global_avg_pool",
     "Pad": "pad",
+    "Gemm": "gemm",
+    "MatMul": "matmul",
 }
 MAX_BYTES = 1 << 31
 
@@ -51,6 +53,9 @@ def attributes(node):
 def record(recorder, node, values):
     operator, given = OPERATORS[node.op_type], attributes(node)
     x, y = values[node.input[0]], values[node.output[0]]
+    if operator in ("gemm", "matmul"):
+        record_dense(recorder, node, given, values)
+        return
     axes = x.ndim - 2
     inputs, parameters = {"x": x}, {}
     if operator == "pad":
@@ -95,6 +100,18 @@ def record(recorder, node, values):
                 parameters["padding"] = [[max(crop, 0) // 2, max(crop, 0) - max(crop, 0) // 2] for crop in crops]
     recorder.path.append(node.name or node.output[0])
     recorder.add(operator, parameters, inputs, y)
+    recorder.path.pop()
+
+
+def record_dense(recorder, node, given, values):
+    x, kernel, *rest = (values[name] for name in node.input if name)
+    bias = rest[0] if rest else None
+    scales = given.get("alpha", 1.0), given.get("beta", 1.0)
+    has_plain_bias = bias is None or bias.shape == (kernel.shape[0 if given.get("transB") else -1],)
+    if kernel.ndim != 2 or x.ndim < 2 or given.get("transA") or scales != (1.0, 1.0) or not has_plain_bias:
+        return
+    recorder.path.append(node.name or node.output[0])
+    recorder.add_dense(x, kernel if given.get("transB") else kernel.T, bias, values[node.output[0]])
     recorder.path.pop()
 
 

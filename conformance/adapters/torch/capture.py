@@ -13,6 +13,7 @@ AVERAGE = ("input", "kernel_size", "stride", "padding", "ceil_mode", "count_incl
 NORM = ("input", "norm_type", "kernel_size", "stride", "ceil_mode")
 ADAPTIVE = ("input", "output_size", "return_indices")
 PAD = ("input", "pad", "mode", "value")
+LINEAR = ("input", "weight", "bias")
 CALLS = {}
 for axes in (1, 2, 3):
     CALLS.update({
@@ -40,6 +41,12 @@ class Calls(TorchFunctionMode):
         if name in CALLS:
             operator, axes, names = CALLS[name]
             record(self.recorder, operator, axes, dict(zip(names, args), **(kwargs or {})), result)
+        elif name == "linear":
+            record_linear(self.recorder, dict(zip(LINEAR, args), **(kwargs or {})), result)
+        elif name in ("matmul", "__matmul__", "mm") and len(args) == 2:
+            x, kernel = args
+            if kernel.ndim == 2 and x.ndim > 1:
+                self.recorder.add_dense(array(x), array(kernel).T, None, array(result))
         elif name == "pad":
             record_pad(self.recorder, dict(zip(PAD, args), **(kwargs or {})), result)
         return result
@@ -95,6 +102,12 @@ def record(recorder, operator, axes, given, result):
     if operator == "conv_transpose":
         parameters["output_padding"] = numbers(given.get("output_padding", 0), axes)
     recorder.add(operator, parameters, inputs, array(result if batched else result[None]))
+
+
+def record_linear(recorder, given, result):
+    bias = given.get("bias")
+    bias = None if bias is None else array(bias)
+    recorder.add_dense(array(given["input"]), array(given["weight"]), bias, array(result))
 
 
 def record_pad(recorder, given, result):

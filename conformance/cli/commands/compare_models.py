@@ -217,8 +217,8 @@ def _layer_table(run: RunComparison) -> Iterator[str]:
             (
                 layer.source.name,
                 layer.port.name,
-                layer.source.call.operator,
-                "x".join(map(str, layer.port.call.result.shape)),
+                layer.source.call.kind,
+                "x".join(map(str, layer.port.call.shaped_result.shape)),
                 _layer_verdict(layer),
                 "" if used is None or layer.is_rewritten else f"{used:.2g}",
             )
@@ -249,8 +249,8 @@ def _rows_without_partner(run: RunComparison, position: int) -> Iterator[tuple[s
         for number, layer in layers:
             if number == position:
                 names = ("-", layer.name) if is_port else (layer.name, "-")
-                shape = "x".join(map(str, layer.call.result.shape))
-                yield (*names, layer.call.operator, shape, "no partner", "")
+                shape = "x".join(map(str, layer.call.shaped_result.shape))
+                yield (*names, layer.call.kind, shape, "no partner", "")
 
 
 def _layer_verdict(layer: LayerComparison) -> str:

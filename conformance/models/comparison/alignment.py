@@ -10,6 +10,7 @@ their windows and strides are.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -70,7 +71,7 @@ def name_words(name: str) -> tuple[str, ...]:
 
 def _weights(layer: ModelLayer) -> Hashable:
     kernel = layer.call.inputs.get("kernel")
-    return None if kernel is None else (kernel.shape, kernel.tobytes())
+    return None if kernel is None else (kernel.shape, hashlib.blake2b(np.ascontiguousarray(kernel).data).digest())
 
 
 def _window(layer: ModelLayer) -> Hashable:

@@ -22,6 +22,7 @@ import numpy as np
 from conformance.cases.arrays import Array
 from conformance.judging.verdict import OutcomeVerdict
 from conformance.models.comparison.alignment import AlignedLayers, align_layers
+from conformance.models.comparison.dense import with_dense_of_both, with_order_of
 from conformance.models.comparison.input_reasons import (
     InputPair,
     input_reasons,
@@ -41,6 +42,7 @@ from conformance.models.comparison.merging import merge_parts
 from conformance.models.comparison.reasons import layer_reasons
 from conformance.models.comparison.recording import RecordedModel, RecordedRun
 from conformance.models.comparison.result_reasons import result_reasons
+from conformance.models.comparison.written_padding import with_written_padding
 from reports.results.vocabulary import DifferenceKind, Verdict
 
 MAX_PROVED_TERMS = 50_000_000
@@ -143,9 +145,11 @@ def compare_models(
 
 
 def _compare_runs(kind: str, source: RecordedRun, port: RecordedRun, weights: Mapping[str, Array]) -> RunComparison:
+    source, port = with_dense_of_both(source, port)
     source, port = merge_parts(source, port), merge_parts(port, source)
-    aligned = align_layers(find_layers(source.calls), find_layers(port.calls))
-    layers = _with_proved_inputs([_compare_layers(one, other) for one, other in aligned.pairs], source, port)
+    aligned = with_order_of(align_layers(find_layers(source.calls), find_layers(port.calls)))
+    compared = [_compare_layers(one, other, source, port) for one, other in aligned.pairs]
+    layers = _with_proved_inputs(compared, source, port)
     proved = _results_are_proved(layers, source, port)
     # The input of the layer that reads the result of each layer, or the results of the model.
     readers = find_readers([layer.source for layer in layers])
@@ -258,10 +262,8 @@ def _results_are_proved(layers: Sequence[LayerComparison], source: RecordedRun, 
     """Whether each model returns the result of its last layer unchanged, and these agree by proof."""
     if not layers or not _proves(layers[-1]) or len(source.results) != 1 or len(port.results) != 1:
         return False
-    last = layers[-1]
-    return _is_same(source.results[0], last.source.call.result) and _is_same(
-        _in_layout_of(last.port.call.result, port.results[0]), last.port.call.result
-    )
+    one, other = (side.call.shaped_result for side in (layers[-1].source, layers[-1].port))
+    return _is_same(source.results[0], one) and _is_same(_in_layout_of(other, port.results[0]), other)
 
 
 def _is_same(one: Array, other: Array) -> bool:
@@ -342,10 +344,20 @@ def _result_differences(source: RecordedRun, port: RecordedRun) -> Iterator[tupl
             yield one, other, difference, limit
 
 
-def _compare_layers(source: ModelLayer, port: ModelLayer) -> LayerComparison:
+def _compare_layers(
+    source: ModelLayer, port: ModelLayer, source_run: RecordedRun, port_run: RecordedRun
+) -> LayerComparison:
+    source, port = _padded(source, port, source_run), _padded(port, source, port_run)
     difference = array_difference(source.x, port.x)
     limit = noise_limit(source.x, source.input_noise)
     return LayerComparison(source, port, judge_layer(source, port), difference, limit)
+
+
+def _padded(layer: ModelLayer, other: ModelLayer, run: RecordedRun) -> ModelLayer:
+    """Return a layer with the padding that its model writes before it. Cells that a layer has computed are none."""
+    if layer.x.shape == other.x.shape or any(_is_same(layer.x, call.result) for call in run.calls):
+        return layer
+    return with_written_padding(layer, other)
 
 
 def _in_layout_of(one: Array, other: Array) -> Array:

@@ -79,6 +79,26 @@ def find_expression(values: Array, arrays: Sequence[NamedArray]) -> str | None:
     return found or _concatenation(values, used)
 
 
+def reduced_arrays(array: NamedArray, shape: Sequence[int]) -> Iterator[NamedArray]:
+    """Yield means and maxima of an array over some of its axes, and its softmax; shape: of the vectors, (n, c, 1)."""
+    x = array.values
+    with np.errstate(all="ignore"):
+        if x.shape == tuple(shape):
+            shifted = x - x.max(1, keepdims=True)
+            logarithm = shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
+            yield NamedArray(f"softmax of {array.name}", np.exp(logarithm))
+            yield NamedArray(f"log softmax of {array.name}", logarithm)
+            return
+        for axis in range(1, x.ndim):
+            others = tuple(one for one in range(1, x.ndim) if one != axis)
+            if x.shape[axis] != shape[1] or x.shape[0] != shape[0]:
+                continue
+            where = "" if axis == 1 else f" over the channels and all spatial axes but {axis - 2}"
+            for text, values in ((array.name, x), (f"ReLU of {array.name}", np.maximum(x, 0))):
+                yield NamedArray(f"the mean of {text}{where}", values.mean(others)[..., None])
+                yield NamedArray(f"the maximum of {text}{where}", values.max(others)[..., None])
+
+
 def _sample(size: int) -> Array:
     if size <= MAX_SAMPLES:
         return np.arange(size)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from conformance.cases.arrays import Array
-from conformance.models.comparison.expressions import NamedArray, find_expression, is_close
+from conformance.models.comparison.dense import flattened_orders
+from conformance.models.comparison.expressions import NamedArray, find_expression, is_close, reduced_arrays
 from conformance.models.comparison.layers import ModelLayer
 from conformance.models.comparison.number_relations import (
     channel_relations,
@@ -47,22 +48,22 @@ class InputPair:
         return [(one, other) for one, other in self.earlier if one and other]
 
 
-def input_reasons(pair: InputPair) -> list[str]:
-    """Return likely reasons why two arrays differ, as sentences."""
+def input_reasons(pair: InputPair, verb: str = "reads") -> list[str]:
+    """Return likely reasons why two arrays differ, as sentences; verb: what the models do with the arrays."""
     if pair.source.shape != pair.port.shape:
         return list(_shape_reasons(pair))
     if not np.array_equal(np.isfinite(pair.source), np.isfinite(pair.port)):
         return [_not_finite_text(pair)]
     if not np.isfinite(pair.source).all():
         return [OTHER_TEXT]
-    arrays = [list(_arrays(pair.earlier, side)) for side in (0, 1)]
+    arrays = [list(_arrays(pair, side)) for side in (0, 1)]
     texts = [find_expression(x, one) for x, one in zip((pair.source, pair.port), arrays, strict=True)]
     is_explained = all(texts) and texts[0] != texts[1]
     relations = [] if is_explained else list(itertools.islice(_relations(pair), 1))
     if texts[0] == texts[1] or relations:
         return relations or [unknown_reason(pair)]
     one, two = (text or "another function of the layers before" for text in texts)
-    return [f"The source reads {one}; the port reads {two}."]
+    return [f"The source {verb} {one}; the port {verb} {two}."]
 
 
 def _shape_reasons(pair: InputPair) -> Iterator[str]:
@@ -94,7 +95,15 @@ def _not_finite_text(pair: InputPair) -> str:
     )
 
 
-def _arrays(earlier: Sequence[tuple[ModelLayer | None, ModelLayer | None]], side: int) -> Iterator[NamedArray]:
+def _arrays(pair: InputPair, side: int) -> Iterator[NamedArray]:
+    """Yield the inputs and results of layers, by the names of the source, and their means if vectors are compared."""
+    for one in _plain_arrays(pair.earlier, side):
+        yield one
+        if pair.source.shape[2:] == (1,):
+            yield from reduced_arrays(one, pair.source.shape)
+
+
+def _plain_arrays(earlier: Sequence[tuple[ModelLayer | None, ModelLayer | None]], side: int) -> Iterator[NamedArray]:
     """Yield the inputs and results of layers, by the names of the source. A result includes its bias."""
     for layers in earlier:
         layer, source = layers[side], layers[0]
@@ -110,10 +119,24 @@ def _arrays(earlier: Sequence[tuple[ModelLayer | None, ModelLayer | None]], side
 
 
 def _relations(pair: InputPair) -> Iterator[str]:
+    yield from _flattened_texts(pair)
     yield from exact_relations(pair.source, pair.port)
     normalization = _normalization(pair)
     yield from [normalization] if normalization else []
     yield from channel_relations(pair.source, pair.port)
+
+
+def _flattened_texts(pair: InputPair) -> Iterator[str]:
+    """Yield that one model flattens an array with its channels last."""
+    if pair.source.shape[2:] != (1,):
+        return
+    layers = [layer for pair_of_layers in pair.earlier for layer in pair_of_layers if layer]
+    arrays = pair.source.astype(np.float64), pair.port.astype(np.float64)
+    for shape, order in flattened_orders(layers, pair.source.shape[1]):
+        for one, other, first, last in ((*arrays, "source", "port"), (*arrays[::-1], "port", "source")):
+            if is_close(one[:, order], other):
+                text = size_text(shape)
+                yield f"The {first} flattens {text} numbers with the channels first, the {last} with the channels last."
 
 
 def _normalization(pair: InputPair) -> str | None:

@@ -38,7 +38,7 @@ class ModelLayer:
     @property
     def name(self) -> str:
         """The name of the layer in the model, or the operator if it has none."""
-        return self.call.name or self.call.operator
+        return self.call.name or self.call.kind
 
     @property
     def x(self) -> Array:

@@ -189,7 +189,7 @@ def _joined_call(
     result: Array,
     joining: Joining,
 ) -> RecordedCall:
-    names = [call.name or call.operator for call in calls]
+    names = [call.name or call.kind for call in calls]
     text = " + ".join(names) if len(names) <= MAX_NAMES else f"{names[0]} … {names[-1]} ({len(names)} parts)"
     noise = max(call.input_noise for call in calls), max(call.result_noise for call in calls)
     return RecordedCall(calls[0].operator, text, parameters, inputs, result, *noise, Parts(len(calls), joining))

@@ -14,6 +14,10 @@ from conformance.translation.option_text import size_text
 
 MAX_POSITIONS = 2048
 """Number of positions of each channel that are compared to find an order of channels."""
+MIN_POSITIONS = 3
+"""Number of positions of a channel from which it is compared with other channels."""
+MAX_CHANNELS = 8192
+"""Largest number of channels that are compared with each other."""
 MAX_SHIFT = 2
 """Largest number of cells by which the numbers of the port may be shifted."""
 MIN_CORRELATION = 0.9
@@ -30,7 +34,7 @@ MAX_FACTOR_CHANGE = 1e-3
 
 def exact_relations(source: Array, port: Array) -> Iterator[str]:
     """Yield relations that give the numbers of a port from those of the source."""
-    yield from _texts((_turned, _reordered, _scaled, _negative, _dropped, _shifted), source, port)
+    yield from _texts((_turned, _reordered, _reordered_numbers, _scaled, _negative, _dropped, _shifted), source, port)
 
 
 def channel_relations(source: Array, port: Array) -> Iterator[str]:
@@ -86,6 +90,8 @@ def _positions(array: Array) -> Array:
 def _likely_order(source: Array, port: Array) -> tuple[list[int], float] | None:
     """Return for each channel of the port the channel of the source that is most like it, and the least correlation."""
     rows = [_positions(one) for one in (source, port)]
+    if rows[0].shape[1] < MIN_POSITIONS or len(rows[0]) > MAX_CHANNELS:
+        return None
     scale = max(float(np.abs(one).max(initial=0)) for one in rows)
     rows = [one - one.mean(1, keepdims=True) for one in rows]
     constant = [np.abs(one).max(1, initial=0) <= TOLERANCE * scale for one in rows]
@@ -124,6 +130,18 @@ def _reordered(source: Array, port: Array) -> str | None:
     if found is None or not is_close(source[:, found[0]], port):
         return None
     return f"The port's channels are the source's in the order {order_text(found[0])}{_shuffle_text(found[0])}."
+
+
+def _reordered_numbers(source: Array, port: Array) -> str | None:
+    """Return the order of the channels of vectors, which have one number for each channel."""
+    if source[0, 0].size != 1:
+        return None
+    one, other = (array[0].ravel() for array in (source, port))
+    order = np.zeros(one.size, np.int64)
+    order[np.argsort(other)] = np.argsort(one)
+    if not is_close(source[:, order], port):
+        return None
+    return f"The port's channels are the source's in the order {order_text(order.tolist())}."
 
 
 def _like_reordered(source: Array, port: Array) -> str | None:

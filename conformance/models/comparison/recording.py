@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -57,6 +57,7 @@ class RecordedCall:
     input_noise, result_noise: the largest change of the input and of the result when the input of the model changes by
     one rounding error.
     parts: the calls that this one joins, None for a call of the model.
+    is_dense: whether the call is a product with a matrix, which is recorded as a convolution of windows of one cell.
     """
 
     operator: str
@@ -67,11 +68,22 @@ class RecordedCall:
     input_noise: float = 0.0
     result_noise: float = 0.0
     parts: Parts | None = None
+    is_dense: bool = False
 
     @property
     def x(self) -> Array:
         """The input, (n, c, *spatial)."""
         return self.inputs["x"]
+
+    @property
+    def kind(self) -> str:
+        """The operator, or `dense`."""
+        return "dense" if self.is_dense else self.operator
+
+    @property
+    def shaped_result(self) -> Array:
+        """The result in the shape that the model has: a dense layer of vectors has no spatial axis."""
+        return self.result[..., 0] if self.is_dense and self.result.shape[2:] == (1,) else self.result
 
 
 @dataclass(frozen=True)
@@ -123,7 +135,7 @@ def record_model(
         raise ConformanceError(f"{source}: {message}")
     try:
         return _read_model(source, outcome.arrays, len(inputs))
-    except (ValueError, LookupError, TypeError, StopIteration) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise ConformanceError(f"{source}: the worker returned an invalid record ({error!r})") from None
 
 
@@ -145,30 +157,43 @@ def nudged(array: Array) -> Array:
 
 
 def _read_model(source: ModelSource, arrays: Sequence[Array], runs: int) -> RecordedModel:
-    """Return the record of a model. Raises ValueError, LookupError, TypeError or StopIteration if it is invalid."""
-    header = json.loads(arrays[0].tobytes())
-    rest = iter(arrays[1:])
-    weights = {str(name): next(rest) for name in header["weights"]}
+    """Return the record of a model. Raises ValueError, LookupError, TypeError or AttributeError if it is invalid."""
+    header, stored = json.loads(arrays[0].tobytes()), arrays[1:]
+    weights = {str(name): _stored(one, stored) for name, one in header["weights"].items()}
     if len(header["runs"]) != runs:
         raise ValueError(f"{len(header['runs'])} runs instead of {runs}")
-    return RecordedModel(source, [_read_run(run, rest) for run in header["runs"]], weights)
+    return RecordedModel(source, [_read_run(run, stored) for run in header["runs"]], weights)
 
 
-def _read_run(header: Mapping[str, Any], rest: Iterator[Array]) -> RecordedRun:
+def _read_run(header: Mapping[str, Any], stored: Sequence[Array]) -> RecordedRun:
     if len(header["calls"]) > MAX_CALLS:
         raise ConformanceError(f"{len(header['calls']):,} calls of window operators, the limit is {MAX_CALLS:,}")
-    calls = [_read_call(call, rest) for call in header["calls"]]
-    results = [next(rest) for _ in range(header["results"])]
+    calls = [_read_call(call, stored) for call in header["calls"]]
+    results = [_stored(one, stored) for one in header["results"]]
     return RecordedRun(calls, results, [float(one) for one in header["noise"]])
 
 
-def _read_call(header: Mapping[str, Any], rest: Iterator[Array]) -> RecordedCall:
-    operator = OPERATORS[header["operator"]]
-    inputs = {name: next(rest) for name in header["inputs"]}
+def _read_call(header: Mapping[str, Any], stored: Sequence[Array]) -> RecordedCall:
+    operator, given = OPERATORS[header["operator"]], header["parameters"]
     known = {one.name for one in operator.parameters}
-    parameters = {name: _as_tuple(value) for name, value in header["parameters"].items() if name in known}
     input_noise, result_noise = map(float, header["noise"])
-    return RecordedCall(operator.name, str(header["name"]), parameters, inputs, next(rest), input_noise, result_noise)
+    return RecordedCall(
+        operator.name,
+        str(header["name"]),
+        {name: _as_tuple(value) for name, value in given.items() if name in known},
+        {name: _stored(one, stored) for name, one in header["inputs"].items()},
+        _stored(header["result"], stored),
+        input_noise,
+        result_noise,
+        is_dense=bool(given.get("dense")),
+    )
+
+
+def _stored(reference: Sequence[Any], stored: Sequence[Array]) -> Array:
+    """Return the array that a position and a shape describe. Raises ValueError, LookupError or TypeError."""
+    position, shape = reference
+    found: Array = stored[position].reshape(shape)
+    return found
 
 
 def _as_tuple(value: Any) -> Any:

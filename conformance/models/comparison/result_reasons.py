@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +23,8 @@ def result_reasons(pair: InputPair) -> list[str]:
     """Return likely reasons why the results of two models differ, among them a dense layer after the last layer."""
     if pair.source.shape != pair.port.shape or pair.source.ndim > MATRIX_RANK:
         return input_reasons(pair)
+    if pair.source.ndim == MATRIX_RANK and pair.pairs and pair.pairs[-1][0].call.is_dense:
+        return input_reasons(replace(pair, source=pair.source[..., None], port=pair.port[..., None]), "returns")
     if not pair.pairs or pair.source.ndim < MATRIX_RANK:
         return [unknown_reason(pair)]
     number = max(index for index, layers in enumerate(pair.earlier) if all(layers))

@@ -22,7 +22,17 @@ def words(operator, **raw):
         ("max_pool", {"window": [3, 2]}, "window 3 x 2, stride 3 x 2, padding 0"),
         ("max_pool", {"window": 3, "stride": 1, "padding": [[1, 0], [1, 0]]}, "window 3, stride 1, padding (1, 0)"),
         ("max_pool", {"window": 2, "rounding": "ceil"}, "window 2, stride 2, padding 0, rounding ceil"),
-        ("avg_pool", {"window": 2, "count_include_pad": True}, "window 2, stride 2, padding 0, padding counts"),
+        ("avg_pool", {"window": 2, "count_include_pad": True}, "window 2, stride 2, padding 0"),
+        (
+            "avg_pool",
+            {"window": 2, "padding": 1, "count_include_pad": True},
+            "window 2, stride 2, padding 1, padding counts",
+        ),
+        (
+            "avg_pool",
+            {"window": 2, "rounding": "ceil", "count_include_pad": True},
+            "window 2, stride 2, padding 0, rounding ceil, padding counts",
+        ),
         ("pad", {"pads": [[1, 0], [2, 2]], "mode": "edge"}, "pads (1, 0) x (2, 2), mode edge"),
         ("global_max_pool", {}, ""),
     ],

@@ -8,13 +8,14 @@ run_model(model, inputs, recorder)  runs the model on arrays (n, c, *spatial), a
                                     NumPy arrays; inputs: the arrays by their names, or by their positions "0", "1", …
 
 `run_model` calls `recorder.add` for each window operator, with the operator, the parameters and the layouts of the
-reference.
+reference, and `recorder.add_dense` for each product with a matrix of weights.
 """
 
 from __future__ import annotations
 
 RECORDER = '''\
 import contextlib
+import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -32,7 +33,21 @@ class Recorder:
         self.is_inside = False
 
     def add(self, operator, parameters, inputs, result):
+        # Later operators of a model may change an array in its place, such as a ReLU.
+        inputs = {**inputs, "x": np.array(inputs["x"])}
+        result = np.array(result)
         self.calls.append((operator, self.path[-1] if self.path else "", parameters, inputs, result))
+
+    def add_dense(self, x, kernel, bias, result):
+        """A product with a matrix is a convolution of windows of one cell; x: (n, ..., in), kernel: (out, in)."""
+        if not 1 <= x.ndim <= 5 or kernel.ndim != 2:
+            return
+        x, result = (one if one.ndim > 1 else one[None] for one in (x, result))
+        x, result = (one[..., None] if one.ndim == 2 else np.moveaxis(one, -1, 1) for one in (x, result))
+        inputs = {"x": x, "kernel": kernel.reshape(*kernel.shape, *[1] * (x.ndim - 2))}
+        if bias is not None:
+            inputs["bias"] = bias
+        self.add("conv", {"dense": True}, inputs, result)
 
 
 def recorded(recorder, function, record):
@@ -126,6 +141,23 @@ def largest_change(first, second):
     return float(change.max()) if np.isfinite(change).all() else 1e308
 
 
+class StoredArrays:
+    """Arrays of a reply. An array with the bytes of an earlier one, such as weights in each run, is stored once."""
+
+    def __init__(self):
+        self.arrays = []
+        self.positions = {}
+
+    def add(self, array):
+        """Return the position and the shape of an array."""
+        array = np.ascontiguousarray(array)
+        key = array.dtype.str, hashlib.blake2b(array.reshape(-1).view(np.uint8)).digest()
+        if key not in self.positions:
+            self.positions[key] = len(self.arrays)
+            self.arrays.append(array)
+        return [self.positions[key], list(array.shape)]
+
+
 def name_line(error, place):
     """Add the last line of the model's file in a traceback to the first line of the message, if it has one."""
     path = os.path.abspath(getattr(sys.modules.get(place), "__file__", None) or place)
@@ -154,10 +186,9 @@ def capture_runs(place, attribute, weight_names, input_names, arrays):
     runs = (len(arrays) - len(weight_names)) // (2 * count)
     given = dict(zip(weight_names, arrays[len(arrays) - len(weight_names):]))
     model = build_model(load_factory(place, attribute), given)
-    weights = model_weights(model)
-    found = []
-    header = {"weights": list(weights), "runs": []}
-    found.extend(np.ascontiguousarray(value) for value in weights.values())
+    stored = StoredArrays()
+    weights = {name: stored.add(value) for name, value in model_weights(model).items()}
+    header = {"weights": weights, "runs": []}
     for number in range(runs):
         first, second = Recorder(), Recorder()
         pair = arrays[2 * count * number:2 * count * (number + 1)]
@@ -170,16 +201,15 @@ def capture_runs(place, attribute, weight_names, input_names, arrays):
                 "operator": operator,
                 "name": name,
                 "parameters": parameters,
-                "inputs": list(inputs),
+                "inputs": {key: stored.add(value) for key, value in inputs.items()},
+                "result": stored.add(result),
                 "noise": [largest_change(inputs["x"], other[3]["x"]), largest_change(result, other[4])],
             })
-            found.extend(np.ascontiguousarray(value) for value in (*inputs.values(), result))
         header["runs"].append({
             "calls": calls,
-            "results": len(results),
+            "results": list(map(stored.add, results)),
             "noise": [largest_change(one, other) for one, other in zip(results, noisy)],
         })
-        found.extend(np.ascontiguousarray(value) for value in results)
-    return (np.frombuffer(json.dumps(header).encode(), np.uint8), *found)
+    return (np.frombuffer(json.dumps(header).encode(), np.uint8), *stored.arrays)
 '''
 """Shared by the capture text of all adapters. The worker has NumPy as `np`."""

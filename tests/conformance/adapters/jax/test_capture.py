@@ -81,3 +81,39 @@ def test_several_inputs_are_positional_with_channels_last(tmp_path):
     found = run(tmp_path, (1, 2, 6, 5), (1, 7), model="lambda x, y: (nn.max_pool(x, (2, 2)), y + 1)")
     assert_reference_agrees(found, "max_pool")
     assert np.array_equal(found.results[1], numbers((1, 7), 1) + 1)
+
+
+DENSE = """\
+import jax
+import jax.numpy as jnp
+from flax import linen, nnx
+
+def flat(x):
+    return x.reshape(len(x), -1)
+
+def linen_layer():
+    layer = linen.Dense(5)
+    weights = layer.init(jax.random.key(0), jnp.zeros((1, 12)))
+    return lambda x: layer.apply(weights, flat(x))
+
+def nnx_layer():
+    layer = nnx.Linear(12, 5, rngs=nnx.Rngs(0))
+    return lambda x: layer(flat(x))
+
+def make():
+    return """
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "linen_layer()",
+        "nnx_layer()",
+        "lambda x: flat(x) @ jnp.ones((12, 5))",
+        "lambda x: jnp.dot(flat(x), jnp.ones((12, 5)))",
+    ],
+)
+def test_products_with_a_matrix_are_dense_layers(tmp_path, model):
+    found = captured(tmp_path, "jax", f"{DENSE}{model}\n", (2, 3, 2, 2), python=python_of("jax"))
+    assert_reference_agrees(found, "conv")
+    assert [(call.kind, call.shaped_result.shape) for call in found.calls] == [("dense", (2, 5))]

@@ -67,3 +67,13 @@ def test_a_functional_model_receives_several_inputs_as_a_list(tmp_path):
     assert_reference_agrees(found, "max_pool")
     expected = found.calls[0].result + numbers((1, 2, 3, 3), 1)
     assert np.array_equal(np.moveaxis(found.results[0], -1, 1), expected)
+
+
+def test_products_with_a_matrix_are_dense_layers(tmp_path):
+    text = (
+        "import keras\n\ndef make():\n"
+        "    return keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(5, activation='relu')])\n"
+    )
+    found = captured(tmp_path, "keras-jax", text, (2, 3, 2, 2), python=python_of("keras"))
+    assert_reference_agrees(found, "conv")
+    assert [(call.kind, call.shaped_result.shape) for call in found.calls] == [("dense", (2, 5))]

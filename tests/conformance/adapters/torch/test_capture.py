@@ -60,7 +60,27 @@ def test_functions_have_no_name_and_are_recorded(tmp_path):
     assert [call.name for call in found.calls] == ["", ""]
 
 
+def test_a_later_operator_may_change_a_result_in_its_place(tmp_path):
+    layers = "nn.Conv2d(2, 3, 3), nn.ReLU(inplace=True), nn.MaxPool2d(2), nn.ReLU6(inplace=True)"
+    found = run(tmp_path, f"Whole(nn.Sequential({layers}))", (1, 2, 6, 6))
+    assert_reference_agrees(found, "conv", "max_pool")
+    conv, pool = found.calls
+    assert conv.result.min() < 0
+    assert np.array_equal(pool.x, np.maximum(conv.result, 0))
+    assert pool.result.max() > 6
+    assert np.array_equal(found.results[0], np.minimum(pool.result, 6))
+
+
 def test_several_inputs_are_positional(tmp_path):
     found = run(tmp_path, "lambda x, y: F.avg_pool2d(x, 2) + y", (1, 2, 6, 6), (1, 2, 3, 3))
     assert_reference_agrees(found, "avg_pool")
     assert np.array_equal(found.results[0], found.calls[0].result + numbers((1, 2, 3, 3), 1))
+
+
+def test_products_with_a_matrix_are_dense_layers(tmp_path):
+    found = run(tmp_path, "Whole(nn.Sequential(nn.Flatten(), nn.Linear(12, 5)))", (2, 3, 2, 2))
+    assert_reference_agrees(found, "conv")
+    assert [(call.kind, call.shaped_result.shape) for call in found.calls] == [("dense", (2, 5))]
+    found = run(tmp_path, "lambda x: x @ torch.ones(4, 6)", (1, 2, 3, 4))
+    assert_reference_agrees(found, "conv")
+    assert found.calls[0].x.shape == (1, 4, 2, 3)

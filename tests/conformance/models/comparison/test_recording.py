@@ -56,6 +56,14 @@ def test_calls_results_and_weights_are_read(record):
     assert np.array_equal(model.weights["w"], [2])
 
 
+def test_arrays_that_change_later_are_copied(record, monkeypatch):
+    changed = CAPTURE.replace("    return [y]", "    y += 100\n    next(iter(inputs.values()))[:] = 0\n    return [y]")
+    monkeypatch.setattr(registry, "capture_text", lambda _name: changed)
+    (call,) = record(f"def make():\n    return {POOL}\n", inputs=(X.copy(),)).runs[0].calls
+    assert np.array_equal(call.x, X)
+    assert np.array_equal(call.result, [[[1, 3], [5, 7]]])
+
+
 def test_several_inputs_are_passed_in_order_and_nudged_together(record):
     inputs = [{"0": X, "mask": 2 * X}, {"0": -X, "mask": X}]
     model = record("def make():\n    return lambda x, mask: 3 * x + mask\n", inputs=inputs)
