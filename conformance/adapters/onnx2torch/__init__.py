@@ -30,10 +30,12 @@ from conformance.adapters.onnx.windows import BYTE_INTEGERS
 from conformance.cases.operators import PadMode
 
 PACKAGES = ("onnx2torch", "torch", "onnx", "numpy")
-# onnx2torch imports torchvision for two operators on boxes. It cannot be imported next to another build of PyTorch.
+# onnx2torch imports torchvision for NonMaxSuppression and RoiAlign, which no program of the suite has. The package index
+# has torchvision for the build of PyTorch with CUDA. Next to the build for CPUs, its import raises RuntimeError:
+# "operator torchvision::nms does not exist". Empty modules then take its place, which no graph of the suite reads.
 THREADS = """\
 import sys
-import types
+from types import ModuleType
 
 import torch
 
@@ -41,9 +43,9 @@ torch.set_num_threads(1)
 try:
     import torchvision
 except RuntimeError:
-    sys.modules["torchvision"] = types.ModuleType("torchvision")
-    sys.modules["torchvision.ops"] = sys.modules["torchvision"].ops = types.ModuleType("torchvision.ops")
-    sys.modules["torchvision.ops"].roi_align = None
+    torchvision = sys.modules["torchvision"] = ModuleType("torchvision")
+    torchvision.ops = sys.modules["torchvision.ops"] = ModuleType("torchvision.ops")
+    torchvision.ops.roi_align = None
 """
 THREAD_SETTINGS = {"torch.set_num_threads(1)": "torch.set_num_threads({})"}
 # As in the adapter of PyTorch: ATen, oneDNN and MKL each have a variable of their own.
@@ -59,7 +61,7 @@ OPSET_VERSION = 17
 VOLUME_RANK = 3
 SESSION = (
     "module = onnx2torch.convert(model)",
-    "x = module(*map(torch.tensor, inputs.values())).detach().numpy()",
+    "x = module(*[torch.tensor(array) for array in inputs.values()]).detach().numpy()",
 )
 FLOATS = frozenset({"float16", "float32", "float64"})
 # The types that the schemas of opset 17 allow, of the nodes that onnx2torch converts.
