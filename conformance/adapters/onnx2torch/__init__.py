@@ -30,8 +30,8 @@ from conformance.adapters.onnx.windows import BYTE_INTEGERS
 from conformance.cases.operators import PadMode
 
 PACKAGES = ("onnx2torch", "torch", "onnx", "numpy")
-# onnx2torch imports torchvision for NonMaxSuppression and RoiAlign, which no program of the suite has. The package index
-# has a torchvision for PyTorch with CUDA. Next to PyTorch for CPUs, its import raises RuntimeError: "operator
+# onnx2torch imports torchvision for NonMaxSuppression and RoiAlign, which no program of the suite has. The package
+# index has a torchvision for PyTorch with CUDA. Next to PyTorch for CPUs, its import raises RuntimeError: "operator
 # torchvision::nms does not exist". Empty modules then take its place, which no graph of the suite reads.
 THREADS = """\
 import sys
