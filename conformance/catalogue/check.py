@@ -35,7 +35,7 @@ from conformance.system.cache import Cache, source_digest
 from conformance.system.error_lines import first_errors
 from conformance.system.parallel import map_parallel
 from conformance.translation.lowering import translate
-from reports.results.vocabulary import Status
+from reports.results.vocabulary import DifferenceKind, Status
 
 MAX_SHOWN_NAMES = 20
 """Maximum number of names listed for each kind of change; further names are counted."""
@@ -137,19 +137,21 @@ def check_problems(
 def unanswered_conventions(catalogue: Catalogue, ledger: Ledger | None = None) -> Iterator[str]:
     """Yield a message for each convention that a surface of this project observes, but does not answer.
 
-    A call that ends the process, as the ledger says, gives no answer.
+    A call that ends the process, as the ledger says, gives no answer. Neither does one with an answer that cannot be
+    declared, which an entry of the kind `convention` describes.
     """
     observing = [CaseFeatures(case) for case in catalogue.cases if case.convention_id]
-    crashes = [entry for entry in ledger.entries if entry.kinds == (Status.CRASHED,)] if ledger else []
+    without_answer = ((Status.CRASHED,), (DifferenceKind.CONVENTION,))
+    entries = [entry for entry in ledger.entries if entry.kinds in without_answer] if ledger else []
     for surface in (one for name in registry.built_in_modules() for one in registry.get_backend(name).surfaces):
-        own_crashes = [entry for entry in crashes if entry.matches_surface(surface.name)]
+        own = [entry for entry in entries if entry.matches_surface(surface.name)]
         missing = {
             str(features.case.convention_id): features.case.id
             for features in reversed(observing)
             if features.case.convention_id not in surface.declarations
             and surface.is_run(features.case.level, features.case.tags)
             and isinstance(translate(features.case, surface), Program)
-            and not any(entry.matches_case(features) for entry in own_crashes)
+            and not any(entry.matches_case(features) for entry in own)
         }
         for convention, case in sorted(missing.items()):
             yield f"surface {surface.name}: declares no answer for {convention}, which it observes in case {case}"

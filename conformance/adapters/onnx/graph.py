@@ -116,12 +116,14 @@ def model_lines(
     *,
     constant_weights: bool = False,
     output: str = UNTYPED_OUTPUT,
+    opset_version: int = OPSET_VERSION,
 ) -> list[str]:
     """Return lines that assign `model`, the graph of the given lines, and `inputs`, its inputs by name.
 
     sizes: inputs whose extents are symbols in the model.
     constant_weights: whether kernels and biases are constants of the graph, as in an exported model.
     output: the expression of the output, for a runtime that rejects an output without type and shape.
+    opset_version: the version of the operators, for a runtime that does not take the newest ones.
     """
     # A graph cannot return an input, so an empty program is the identity.
     graph = GraphBuilder(lines or ["x = Identity(x)"], names)
@@ -136,7 +138,7 @@ def model_lines(
         *(_symbolic_type_lines(sizes) if sizes else INPUT_TYPE_LINES),
         f"outputs = [{output}]",
         f'graph = helper.make_graph(nodes, "graph", types, outputs{", constants" * bool(constants)})',
-        f'model = helper.make_model_gen_version(graph, opset_imports=[helper.make_opsetid("", {OPSET_VERSION})])',
+        f'model = helper.make_model_gen_version(graph, opset_imports=[helper.make_opsetid("", {opset_version})])',
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from conformance.adapters.api import Code, Lowering, Step, Surface, Unsupported
 from conformance.adapters.onnx import nodes, windows
 from conformance.adapters.onnx.dtypes import dtypes_without, limited_lowerings, limited_words, unsupported_by_schema
-from conformance.adapters.onnx.graph import UNTYPED_OUTPUT, model_lines
+from conformance.adapters.onnx.graph import OPSET_VERSION, UNTYPED_OUTPUT, model_lines
 from conformance.adapters.onnx.windows import NodeLimit
 
 CompositionLimit = Callable[[Step, str], Unsupported | None]
@@ -27,6 +27,7 @@ def runtime_surface(
     unsupported_dtypes: Mapping[str, Mapping[str, Unsupported]] | None = None,
     constant_weights: bool = True,
     output: str = UNTYPED_OUTPUT,
+    opset_version: int = OPSET_VERSION,
     **fields: Any,
 ) -> Surface:
     """Return the surface of a runtime that computes graphs.
@@ -35,12 +36,13 @@ def runtime_surface(
     session: lines that run `model` with `inputs`, arrays by name, and assign the result to `x`.
     composition_limit: returns the reason not to use several nodes in place of one.
     unsupported_dtypes: see Surface. The other dtypes of nodes and compositions are supported.
-    constant_weights, output: see model_lines.
+    constant_weights, output, opset_version: see model_lines.
     fields: other fields of the surface.
     """
 
     def run_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-        return (*model_lines(lines, names, constant_weights=constant_weights, output=output), *session)
+        model = model_lines(lines, names, constant_weights=constant_weights, output=output, opset_version=opset_version)
+        return (*model, *session)
 
     unsupported = unsupported_dtypes or {}
     return Surface(
