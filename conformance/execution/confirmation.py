@@ -13,6 +13,7 @@ from conformance.execution.task import Task, TaskJudge
 from conformance.judging.expected import Expected
 from conformance.judging.repeats import SAME_IN_NEW_PROCESS, combine_retry, is_same_outcome, outcome_text
 from conformance.judging.verdict import ProgramOutcome
+from conformance.system.owned_resources import release_closed_sockets
 from reports.results import Outcome, ResultRecord, Status
 
 
@@ -75,6 +76,7 @@ class Confirmer:
         combine: makes one outcome of those of repeated runs. is_right: whether an outcome needs no other explanation.
         Raises WorkerFailed.
         """
+        release_closed_sockets()
         again = self._run_alone(job, first, combine, is_right)
         # What another program has left in its process, such as a port, may be missing in this one.
         if not (is_right(again) and again.kind == Outcome.RETURNED) and self._pool().end_owners():

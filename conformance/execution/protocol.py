@@ -23,6 +23,10 @@ MAX_AXES = 64
 """Maximum number of axes of an array of NumPy."""
 WORKER_OUTCOMES = frozenset({Outcome.RETURNED, Outcome.REJECTED, Outcome.CRASHED})
 """Outcomes that a reply may contain. The other outcomes are set on this side."""
+MAX_REASON_LENGTH = 400
+"""Maximum number of characters of a reason in the reply to `setup`, which is printed."""
+MAX_PROGRAM_SECONDS = 86_400.0
+"""Maximum seconds of a program in a reply, which is the largest time limit of a case."""
 IMMEDIATE_EXIT_TEXT = "exited with status 1; last output:"
 """Part of the message when Python ends before the first reply, as without NumPy."""
 SUCCESSFUL_EXIT_TEXT = "exited with status 0"
@@ -84,12 +88,14 @@ def is_start_reply(header: Mapping[str, Any]) -> bool:
     ready, packages, cpu = (header.get(key) for key in ("ready", "packages", "cpu"))
     if ready is not True:
         return ready is False and isinstance(header.get("message"), str)
-    texts = [header.get("python"), header.get("hardware", "")]
+    texts = [header.get("python"), header.get("hardware", ""), header.get("unfiltered")]
     texts += packages.values() if isinstance(packages, dict) else [None]
     resources = header.get("resources")
     if not (isinstance(cpu, list) and isinstance(resources, list) and isinstance(header.get("forks"), bool)):
         return False
-    return all(isinstance(text, str) for text in (*texts, *cpu, *resources))
+    if not all(isinstance(text, str) for text in (*texts, *cpu, *resources)):
+        return False
+    return len(header["unfiltered"]) <= MAX_REASON_LENGTH and header["unfiltered"].isprintable()
 
 
 def is_program_reply(header: Mapping[str, Any]) -> bool:
@@ -101,7 +107,7 @@ def is_program_reply(header: Mapping[str, Any]) -> bool:
     texts = [header.get("exit"), *changed] if isinstance(changed, list) else [None]
     if not all(isinstance(text, str) for text in texts):
         return False
-    return kind in WORKER_OUTCOMES and type(seconds) is float and 0 <= seconds < math.inf
+    return kind in WORKER_OUTCOMES and type(seconds) is float and 0 <= seconds <= MAX_PROGRAM_SECONDS
 
 
 def program_outcome(reply: Frame, *, alone: bool = False, process: int = 0) -> ProgramOutcome:

@@ -32,10 +32,11 @@ from conformance.execution.protocol import (
     start_failure_message,
     start_message,
 )
-from conformance.execution.worker import SETUP_PARTS
+from conformance.execution.worker import MAX_COMPILED_PROGRAMS, SETUP_PARTS
 from conformance.judging.repeats import combine_retry, is_same_outcome, outcome_text
 from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
 from conformance.system import processes
+from conformance.system.cache import warn_once
 from reports.results.vocabulary import Outcome
 
 INVALID_REPLY_MESSAGE = "the worker sent an invalid reply"
@@ -157,6 +158,8 @@ class Worker:
             raise WorkerFailed(f"setup: {header['message']}")
         self.environment = start_environment(header, self.backend)
         connection.note_setup(header)
+        if reason := header["unfiltered"]:
+            warn_once(f"backend {self.backend.name}: programs may make all system calls: {reason}")
         # The framework itself may use most of the memory; only what its programs add counts as a leak.
         self._memory_at_start = connection.measure_memory()
         self._waiting_since = time.monotonic()
@@ -308,6 +311,8 @@ class Worker:
         header: dict[str, Any] = {"program": job.program.digest}
         # The Python worker caches compiled programs by digest. A worker in another language need not store programs.
         if self.backend.worker or job.program.digest not in self._sent_programs:
+            if len(self._sent_programs) >= MAX_COMPILED_PROGRAMS:  # as in the worker
+                self._sent_programs.clear()
             self._sent_programs.add(job.program.digest)
             header["text"] = job.program.text
         connection.send(header, job.inputs)

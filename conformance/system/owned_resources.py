@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,12 +13,16 @@ from conformance.system.processes import PROC_FOLDER, child_pids, descendant_pid
 
 MAX_NEW_THREADS = 64
 """Number of threads that a framework may start during its first programs."""
+CHAIN_CHECKS, CHAIN_CHECK_SECONDS = 3, 0.001
+"""Number of searches for a new child of a supervisor, and the seconds before each."""
+PENDING_SIGNALS = (b"SigPnd:", b"ShdPnd:")
+"""Lines of the status of a thread with its pending signals and those of its process, as bits."""
 
 
 def owned_resource(
     supervisor: int, at_start: Collection[str], temporary_folder: Path, semaphores_at_start: Collection[str]
 ) -> str:
-    """Return what a worker owns, "" if nothing: other processes, sockets, locks, new files, timers or shared memory.
+    """Return what a worker owns, "" if nothing: a process, socket, lock, new file, timer, signal or memory.
 
     at_start: what it had after its setup, see `open_resources` in worker_state/forks.py. semaphores_at_start: see
     `unchanged_semaphores`. The system does not record which process has changed a semaphore, so that a new or changed
@@ -29,8 +34,7 @@ def owned_resource(
     if not worker:
         return ""  # it has not started
     try:
-        # A process that has ended may remain until the worker ends.
-        if any(map(is_running, {*descendant_pids(supervisor)} - {parent, worker})):
+        if _has_other_process(supervisor, {parent, worker}):
             return "a process"
         if os.listdir(temporary_folder):
             return "a temporary file"
@@ -39,6 +43,26 @@ def owned_resource(
         return own or "a semaphore" * has_semaphore
     except OSError:
         return "unknown resources"
+
+
+def _has_other_process(supervisor: int, own: Collection[int]) -> bool:
+    """Whether a descendant of a supervisor is running."""
+    # A process that has ended may remain until the worker ends.
+    if any(map(is_running, {*descendant_pids(supervisor)}.difference(own))):
+        return True
+    # A chain of processes that fork and exit has a child of the supervisor at any time, with a new id.
+    before = {*child_pids(supervisor)}
+    for _ in range(CHAIN_CHECKS):
+        time.sleep(CHAIN_CHECK_SECONDS)
+        if {*child_pids(supervisor)} - before:
+            return True
+    return False
+
+
+def release_closed_sockets() -> None:
+    """Release sockets that only the queues of closed sockets contain. The system searches for them at each close."""
+    for one in socket.socketpair():
+        one.close()
 
 
 def semaphore_sets() -> dict[str, int]:
@@ -62,12 +86,14 @@ def unchanged_semaphores() -> list[str]:
 
 
 def resources_of_worker(supervisor: int) -> list[str]:
-    """Return the open files and the shared memory of a worker in another language, which does not report them."""
+    """Return what `open_resources` returns, for a worker in another language, which does not report it."""
     _, worker = _processes(supervisor)
     process = PROC_FOLDER / str(worker)
     try:
         files = [os.readlink(descriptor) for descriptor in (process / "fd").iterdir()]
-        shared = [name for name, permissions in _mappings(process) if _is_shared(permissions)]
+        shared = [
+            name for name, permissions in _mappings(process) if _is_shared(permissions) or name.endswith(" (deleted)")
+        ]
         return sorted({os.devnull, *files, *shared})
     except OSError:  # it has exited, or the system has no /proc
         return []
@@ -123,6 +149,8 @@ def _own_resource(process: Path, known: Collection[str]) -> str:
                 file = os.readlink(descriptor)
                 if file.startswith("socket:") or file not in known:
                     return "a socket" if file.startswith("socket:") else "an open file"
+                if _is_message_queue(file):
+                    return "a message queue"
                 if b"\nlock:" in (task / "fdinfo" / descriptor.name).read_bytes():
                     return "a lock"
     with suppress(FileNotFoundError):  # the kernel may be built without this file
@@ -130,16 +158,37 @@ def _own_resource(process: Path, known: Collection[str]) -> str:
             return "a timer"
     if _has_file_lock(process):
         return "a lock"
-    return _own_memory(process, known) or ("threads" if len(tasks) > MAX_NEW_THREADS else "")
+    return _own_memory(process, known) or _own_threads(tasks)
+
+
+def _own_threads(tasks: Sequence[Path]) -> str:
+    if any(map(_has_pending_signal, tasks)):
+        return "a pending signal"
+    return "threads" if len(tasks) > MAX_NEW_THREADS else ""
+
+
+def _has_pending_signal(task: Path) -> bool:
+    """Whether signals wait for a thread or its process. The system limits their number for each user."""
+    lines = (task / "status").read_bytes().splitlines()
+    return any(int(line.split()[1], 16) for line in lines if line.startswith(PENDING_SIGNALS))
+
+
+def _is_message_queue(file: str) -> bool:
+    """Whether the target of a descriptor is a message queue. Its name is not that of a file.
+
+    Each process that opens its name has the same queue, so that it counts if the setup has opened it, too.
+    """
+    return file.startswith("/") and not file.endswith(" (deleted)") and not os.path.lexists(file)
 
 
 def _own_memory(process: Path, known: Collection[str]) -> str:
     for name, permissions in _mappings(process):
         if name.startswith("socket:"):  # of TCP; its descriptor may be closed
             return "a socket"
-        if (_is_shared(permissions) and name not in known) or name.endswith("[aio]"):
+        # A file with a name is shared by each process that maps it, so that it counts if the setup has mapped it, too.
+        if (_is_shared(permissions) and (name not in known or os.path.isfile(name))) or name.endswith("[aio]"):
             return "shared memory"
-        # A deleted file exists as long as it is mapped. Compiled code may be such a file, too.
-        if name.endswith(" (deleted)") and not _is_shared(permissions) and b"x" not in permissions:
+        # A deleted file exists as long as it is mapped.
+        if name.endswith(" (deleted)") and name not in known:
             return "a deleted file"
     return ""

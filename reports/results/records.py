@@ -22,6 +22,10 @@ DEVICE_KEYS = ("device", "hardware", "precision")
 JSON_CONSTANTS = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
 """Names of special numbers in the output of Python's `json`, and the strings in results files."""
 _Positive: TypeAlias = Annotated[int, Meta(ge=1)]
+_Count: TypeAlias = Annotated[int, Meta(ge=0)]
+MAX_SECONDS = 1e9
+"""Maximum time of a result or a run in seconds, so that sums are finite."""
+_Seconds: TypeAlias = Annotated[float, Meta(ge=0, le=MAX_SECONDS)]
 
 
 def without_label(name: str) -> str:
@@ -38,7 +42,7 @@ class CatalogueIdentity(JsonStruct, frozen=True, kw_only=True):
 
     version: str = field(default_factory=lambda: "")
     digest: str
-    cases: int
+    cases: _Count
 
     def __str__(self) -> str:
         return f"{self.version} ({self.digest[:12]})".strip()
@@ -84,7 +88,7 @@ class Environment(JsonStruct, frozen=True, kw_only=True):
     hardware: str = field(default_factory=lambda: "")
     precision: str = field(default_factory=lambda: "float32")
     setup: Mapping[str, str]
-    threads: int
+    threads: _Count
 
 
 class Header(Record, frozen=True, kw_only=True, tag="header"):
@@ -98,7 +102,7 @@ class Header(Record, frozen=True, kw_only=True, tag="header"):
     catalogue: CatalogueIdentity
     ledger: str | None = nullable()
     own_ledger: str | None = nullable()
-    repeat: int = 1
+    repeat: _Positive = 1
     level: Level
     slow: bool = False
     shard: ShardRecord | None = None
@@ -145,8 +149,8 @@ class CaseRecord(Record, frozen=True, kw_only=True, tag="case"):
     cost: Mapping[str, Any] | None = nullable()
     expected: ExpectedRecord
     digest: str
-    pinned: int
-    terms: int
+    pinned: _Count
+    terms: _Count
     bound: Measure | None = nullable()
     features: tuple[str, ...] = ()
 
@@ -212,7 +216,7 @@ class ResultRecord(Record, frozen=True, kw_only=True, tag="result"):
     how: How | None = nullable()
     program: str | None = nullable()
     budget_used: Measure | None = nullable()
-    seconds: float = field(default_factory=float)
+    seconds: _Seconds = field(default_factory=float)
     digest: str | None = nullable()
     got: RecordedArray | None = None
     flaky: bool = False
@@ -272,9 +276,9 @@ class ConventionRecord(Record, frozen=True, kw_only=True, tag="convention"):
 class Footer(Record, frozen=True, tag="footer"):
     """The last line of a complete run."""
 
-    results: int
-    by_status: Mapping[Status, int]
-    seconds: float
+    results: _Count
+    by_status: Mapping[Status, _Count]
+    seconds: _Seconds
 
 
 AnyRecord: TypeAlias = Header | CaseRecord | ProgramRecord | ResultRecord | ConventionRecord | Footer

@@ -23,6 +23,7 @@ READY = {
     "cpu": ["avx2"],
     "forks": False,
     "resources": [],
+    "unfiltered": "",
     "arrays": [],
 }
 REPLY = {"outcome": "returned", "message": "", "seconds": 0.1, "certain": False, "changed": [], "exit": ""}

@@ -1,9 +1,11 @@
 """Programs that change what processes share: sockets, locks, open files, priorities and the parents of processes."""
 
+import contextlib
 import json
 import socket
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +16,8 @@ from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.judging.ledger import Ledger
 from tests.support.fake_backends import SETUP, backend, load, program, right_maximum
-from tests.support.started_workers import PYTHON, X, gone, outcomes
+from tests.support.hostile_package.conformance_hostile.resources import CHAIN, IMMUTABLE_FILE, SOCKETS_IN_QUEUES
+from tests.support.started_workers import PYTHON, X, gone, outcomes, soon, started
 
 CASES = tuple(
     f"id: {name}, x: {{values: arange, shape: [1, 1, 4, 4]}}, window: 2, stride: {stride}"
@@ -72,6 +75,56 @@ def test_resource_that_an_earlier_program_owns_changes_no_status(tmp_path, free_
     needs = f"if jobs == 1 or x.shape == (1, 1, 3, 3):\n    {text.replace(NEWLINE, INDENTED)}\n    port.close()"
     found = results(tmp_path, owns, needs, jobs, setup=f"{SETUP}jobs = {jobs}\n")
     assert {name: record["status"] for name, record in found.items()} == dict.fromkeys("abcd", "pass")
+
+
+def test_port_of_a_socket_in_the_queue_of_a_closed_socket_is_free_for_a_program_alone(tmp_path, free_port):
+    needs = f"import socket\nwith socket.socket() as port:\n    port.bind(('127.0.0.1', {free_port}))"
+    found = results(tmp_path, SOCKETS_IN_QUEUES.format(port=free_port), needs)
+    assert {name: record["status"] for name, record in found.items()} == dict.fromkeys("abcd", "pass")
+
+
+IMPORTS = "import ctypes, threading\n"
+
+
+@pytest.mark.parametrize("microseconds", [0, 50, 1000, 20_000])
+@pytest.mark.parametrize("alone", [False, True])
+def test_chain_of_processes_that_fork_and_exit_ends_with_its_worker(microseconds, alone):
+    name = f"chain{microseconds}{alone}"
+    rename = f"ctypes.CDLL(None).prctl(15, {name!r}.encode(), 0, 0, 0)\n"  # PR_SET_NAME, which a child inherits
+    text = IMPORTS + rename + CHAIN.format(seconds=60, microseconds=microseconds) + "\ntime.sleep(0.3)"
+    start = time.monotonic()
+    if alone:
+        worker = LoneWorker(backend(), PYTHON, Limits(case_seconds=20))
+        try:
+            assert [one.kind for one in worker.run_alone(Job(program(text), (X,)), 2)] == ["returned"] * 2
+            assert worker.has_forks
+            assert soon(lambda: len(processes_named(name)) == 0, 1)
+        finally:
+            worker.kill()
+    else:
+        with started(20) as worker:
+            (found,) = worker.outcomes([Job(program(text), (X,))])
+        assert found.kind == "returned"
+    for _ in range(20):
+        assert not processes_named(name)
+        time.sleep(0.002)
+    assert time.monotonic() - start < 40
+
+
+def processes_named(name):
+    """Return the processes with this name."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (folder / "comm").read_text().strip() == name:
+                found.append(int(folder.name))
+    return found
+
+
+def test_immutable_file_does_not_remain(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert [one.kind for one in outcomes(IMMUTABLE_FILE, IMMUTABLE_FILE + "\nos._exit(3)")] == ["returned", "crashed"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_worker_is_replaced_after_a_program_with_another_result_alone(tmp_path):

@@ -68,6 +68,8 @@ def _decoded_array(item: Mapping[str, Any]) -> Array:
     data = base64.b64decode(item["data"], validate=True)
     if len(data) != element_count(shape) * dtype.itemsize:
         raise ValueError("the number of bytes is not that of the shape")
+    if len(item["data"]) != -(-len(data) // 3) * 4:  # Python accepts further padding
+        raise ValueError("not base64")
     array: Array = np.frombuffer(data, dtype).reshape(shape)
     return array
 
@@ -80,7 +82,10 @@ def _reply_header(reply: Mapping[str, Any]) -> dict[str, Any]:
         return _hello_header(reply)
     if "arrays" not in reply:
         raise ValueError("neither arrays nor an error")
-    return _outcome_header(Outcome.RETURNED, "", float(reply.get("seconds", 0.0)))
+    seconds = reply.get("seconds", 0.0)
+    if isinstance(seconds, (bool, str)):
+        raise TypeError("the time is no number")
+    return _outcome_header(Outcome.RETURNED, "", float(seconds))
 
 
 def _hello_header(reply: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,6 +100,7 @@ def _hello_header(reply: Mapping[str, Any]) -> dict[str, Any]:
         "hardware": "",
         "forks": False,
         "resources": [],
+        "unfiltered": "",
     }
 
 

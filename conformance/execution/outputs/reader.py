@@ -23,6 +23,7 @@ from conformance.judging.verdict import ProgramOutcome
 from reports.results import Outcome, RecordError
 from reports.results.files import open_regular
 from reports.results.json_structs import JsonStruct, decode
+from reports.results.records import MAX_SECONDS
 
 OUTPUTS_FILE = "outputs.jsonl"
 NPY_SUFFIX = ".npy"
@@ -186,8 +187,8 @@ def _parse_line(line: bytes, path: Path, number: int) -> Output:
 def _record_problem(record: OutputRecord) -> str | None:
     """Return an error message about keys that do not belong together, or None."""
     given = [key for key in ARRAY_KEYS if getattr(record, key) is not None]
-    if not 0 <= record.seconds < math.inf:
-        return "key 'seconds': not a number from 0 on"
+    if not 0 <= record.seconds <= MAX_SECONDS:
+        return f"key 'seconds': not a number from 0 to {MAX_SECONDS:.0f}"
     if record.outcome is Outcome.RETURNED:
         return None if record.file is not None else "the outcome returned needs the key 'file'"
     if given:

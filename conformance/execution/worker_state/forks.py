@@ -29,7 +29,7 @@ def can_fork(kills_orphans: bool) -> bool:
 
 
 def open_resources() -> list[str]:
-    """Return the open files of the process, /dev/null, and the names of its memory that forks share."""
+    """Return the open files of the process, /dev/null, and the names of its shared memory and deleted mapped files."""
     found = {os.devnull}
     if not os.path.isdir(OPEN_FILES):
         return []
@@ -38,7 +38,7 @@ def open_resources() -> list[str]:
             found.add(os.readlink(f"{OPEN_FILES}/{name}"))
         except FileNotFoundError:  # the descriptor with which the folder was read
             continue
-    return sorted(found | set(shared_memory()))
+    return sorted(found | set(shared_memory()) | set(deleted_files()))
 
 
 def has_shared_files() -> bool:
@@ -54,6 +54,16 @@ def has_shared_files() -> bool:
 
 def shared_memory() -> list[str]:
     """Return the names of the memory that the process can write and that it shares with its forks."""
+    return [name for name, permissions in mappings() if "w" in permissions and "s" in permissions]
+
+
+def deleted_files() -> list[str]:
+    """Return the names of the mapped files that are deleted."""
+    return [name for name, _ in mappings() if name.endswith(" (deleted)")]
+
+
+def mappings() -> list[tuple[str, str]]:
+    """Return the name and the permissions of each mapped range of addresses."""
     with open("/proc/self/maps", "rb") as stream:
         lines = [line.split(None, 5) for line in stream]
-    return [os.fsdecode(b"".join(line[5:]).rstrip()) for line in lines if b"w" in line[1] and b"s" in line[1]]
+    return [(os.fsdecode(b"".join(line[5:]).rstrip()), line[1].decode()) for line in lines]

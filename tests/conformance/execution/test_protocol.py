@@ -24,6 +24,7 @@ START = {
     "cpu": ["avx2"],
     "forks": False,
     "resources": [],
+    "unfiltered": "",
 }
 REPLY = {"outcome": "returned", "message": "", "seconds": 0.5, "certain": False, "changed": [], "exit": ""}
 
@@ -53,7 +54,17 @@ def test_shape_that_is_no_list_of_sizes_is_invalid(shape):
 
 @pytest.mark.parametrize(
     "change",
-    [{"ready": 1}, {"python": None}, {"packages": []}, {"packages": {"numpy": 2}}, {"cpu": [1]}, {"cpu": "avx2"}],
+    [
+        {"ready": 1},
+        {"python": None},
+        {"packages": []},
+        {"packages": {"numpy": 2}},
+        {"cpu": [1]},
+        {"cpu": "avx2"},
+        {"unfiltered": None},
+        {"unfiltered": "two\nlines"},
+        {"unfiltered": "x" * 401},
+    ],
 )
 def test_start_reply_with_a_wrong_field_is_invalid(change):
     assert is_start_reply(START)
@@ -68,6 +79,8 @@ def test_start_reply_with_a_wrong_field_is_invalid(change):
         {"message": None},
         {"seconds": 1},
         {"seconds": float("inf")},
+        {"seconds": 1e308},
+        {"seconds": -0.5},
         {"certain": 0},
         {"changed": ["rounding mode", 0]},
         {"changed": "rounding mode"},

@@ -24,6 +24,7 @@ from conformance.execution.worker_process import Worker
 from conformance.judging.repeats import SAME_IN_NEW_PROCESS
 from reports.results.vocabulary import PROGRAM_ERROR_PREFIX
 from tests.support.fake_backends import SETUP, backend, program
+from tests.support.nightly import only_nightly
 from tests.support.started_workers import PYTHON, X, gone, outcomes, started
 
 SOURCE = Path(worker_file.__file__)
@@ -415,3 +416,46 @@ def test_temporary_files_are_removed_although_another_process_removes_some_of_th
     (tmp_path / "worker/folder").mkdir(parents=True)
     worker_file.remove_temporary_files(str(tmp_path / "worker"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_program_that_cannot_be_compiled_has_the_same_outcome_each_time():
+    bad = Job(program("x = = 1"), (X,))
+    with started() as worker:
+        found = [*worker.outcomes([bad, bad])]
+    assert [(one.kind, one.message) for one in found] == [
+        ("crashed", f"{PROGRAM_ERROR_PREFIX}SyntaxError: invalid syntax, line 2")
+    ] * 2
+
+
+def distinct(count, start=0):
+    """Yield jobs with different programs."""
+    return (Job(program(f"y = {number}"), (X,)) for number in range(start, start + count))
+
+
+def test_old_programs_are_released_and_sent_again():
+    """The finalizer of what the first program leaves in its names changes the rounding mode."""
+    left = """global left
+import ctypes
+class Left:
+    def __del__(self, change=ctypes.CDLL('libm.so.6').fesetround):
+        change(0x400)
+left = Left()"""
+    first = Job(program(left), (X,))
+    count = worker_file.MAX_COMPILED_PROGRAMS
+    with started() as worker:
+        process = worker.launch().process.pid
+        found = [*worker.outcomes([first, *distinct(count + 8), first])]
+        assert worker.connection.process.pid == process
+    assert {(one.kind, one.changed_state) for one in found} == {("returned", ())}
+
+
+@only_nightly
+@pytest.mark.parametrize("trusted", [False, True])
+def test_memory_does_not_grow_with_the_number_of_programs(trusted):
+    count = worker_file.MAX_COMPILED_PROGRAMS + 4
+    with started(trusted=trusted) as worker:
+        sizes = []
+        for start in range(0, 4 * count, count):
+            assert {one.kind for one in worker.outcomes(distinct(count, start))} == {"returned"}
+            sizes.append(worker.connection.measure_memory())
+    assert sizes[-1] - sizes[0] < 1 << 20

@@ -1,11 +1,13 @@
 """What a worker owns after a program, which another process may miss."""
 
 import ctypes
+import os
 
 import pytest
 
 from conformance.execution.job import Job
 from tests.support.fake_backends import backend, program
+from tests.support.hostile_package.conformance_hostile.resources import CHAIN, DELETED_CODE
 from tests.support.semaphores import unshared_semaphores
 from tests.support.started_workers import X, soon, started
 
@@ -84,6 +86,23 @@ key = library.semget(0, 1, 0o1600)
 library.semctl(key, 0, 16, 1)
 library.semop(key, (ctypes.c_short * 3)(0, -1, 0x1000), ctypes.c_size_t(1))
 os.semaphore = key"""
+IMPORTS = "import ctypes, threading\n"
+# A thread of C, because a worker ends after a program that leaves a thread of Python.
+PENDING_THREAD = """\
+library = ctypes.CDLL(None)
+ready = []
+def wait(_):
+    library.pthread_sigmask(0, bytes(4) + bytes([128]) + bytes(123), None)
+    for _ in range(9):
+        library.pthread_sigqueue(ctypes.c_ulong(library.pthread_self()), 40, None)
+    ready.append(1)
+    library.sleep(60)
+    return 0
+os.callback = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p)(wait)
+library.pthread_self.restype = ctypes.c_ulong
+library.pthread_create(ctypes.byref(ctypes.c_size_t()), None, os.callback, None)
+while not ready:
+    time.sleep(0.01)"""
 OWNED = {
     "pass": "",
     "os.close(os.open('/dev/null', 0))": "",
@@ -106,6 +125,10 @@ OWNED = {
     DAEMON: "a process",
     NATIVE_THREAD: "a socket",
     TIMER: "a timer",
+    IMPORTS + DELETED_CODE: "a deleted file",
+    IMPORTS + PENDING_THREAD: "a pending signal",
+    IMPORTS + CHAIN.format(seconds=60, microseconds=0): "a process",
+    IMPORTS + CHAIN.format(seconds=60, microseconds=1000): "a process",
 }
 
 
@@ -142,3 +165,37 @@ def test_change_of_an_earlier_semaphore_is_found(body, owned):
         (found,) = worker.outcomes([Job(program(body), [X])])
         assert found.kind == "returned"
         assert worker.connection.owned_resource() == owned
+
+
+NAMED = {
+    "a message queue": """\
+import ctypes
+library = ctypes.CDLL(None)
+queue = library.mq_open({name!r}.encode(), os.O_RDWR | os.O_CREAT, 0o600, None)
+assert queue >= 0
+library.mq_unlink({name!r}.encode())
+queue = library.mq_open({name!r}.encode(), os.O_RDWR | os.O_CREAT, 0o600, None)""",
+    "shared memory": """\
+import mmap
+with open({path!r}, "wb+") as file:
+    file.truncate(4096)
+    memory = mmap.mmap(file.fileno(), 4096)""",
+}
+
+
+@pytest.mark.parametrize(("owned", "opening"), NAMED.items(), ids=NAMED)
+def test_what_the_setup_has_opened_and_others_can_open_counts(tmp_path, owned, opening):
+    name = f"/conformance-owned-{os.getpid()}"
+    opening = opening.format(name=name, path=str(tmp_path / "memory"))
+    with started(setup=f"{backend().setup}{opening}\n") as worker:
+        (found,) = worker.outcomes([Job(program("pass"), [X])])
+        assert found.kind == "returned"
+        assert worker.connection.owned_resource() == owned
+    ctypes.CDLL(None).mq_unlink(name.encode())
+
+
+def test_deleted_file_that_the_setup_has_mapped_is_not_counted():
+    with started(setup=f"{backend().setup}{IMPORTS}{DELETED_CODE}\n") as worker:
+        (found,) = worker.outcomes([Job(program("pass"), [X])])
+        assert found.kind == "returned"
+        assert worker.connection.owned_resource() == ""

@@ -57,6 +57,24 @@ def test_error_about_an_unknown_word_lists_the_allowed_words(record, key, word, 
     assert error_message(values | {key: word}) == f"{key}: unknown value {word!r}, not one of {words}"
 
 
+@pytest.mark.parametrize(
+    ("record", "key", "number", "message"),
+    [
+        ("header", "repeat", -1, "repeat: expected `int` >= 1"),
+        ("header", "repeat", 0, "repeat: expected `int` >= 1"),
+        ("case", "pinned", -1, "pinned: expected `int` >= 0"),
+        ("case", "terms", -1, "terms: expected `int` >= 0"),
+        ("result", "seconds", -0.5, "seconds: expected `float` >= 0.0"),
+        ("result", "seconds", 1e308, "seconds: expected `float` <= 1000000000.0"),
+        ("footer", "seconds", 1e308, "seconds: expected `float` <= 1000000000.0"),
+        ("footer", "results", -1, "results: expected `int` >= 0"),
+    ],
+)
+def test_impossible_number_is_an_error(record, key, number, message):
+    values = next(one for one in example.beta() if one["record"] == record)
+    assert error_message(values | {key: number}) == message
+
+
 def test_error_about_an_unknown_status_in_the_footer_lists_the_statuses():
     footer = example.alpha()[-1] | {"by_status": {"good": 1}}
     assert error_message(footer) == f"by_status: unknown value 'good', not one of {STATUSES}"

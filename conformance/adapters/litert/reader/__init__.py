@@ -54,18 +54,20 @@ def read_graphs(file):
     for graph in file.items(file.content, "Subgraphs"):
         tensors = list(file.items(graph, "Tensors"))
         operators = list(file.items(graph, "Operators"))
-        file.makers, file.users = edges_of(operators, len(tensors))
+        file.makers, file.users = edges_of(operators, file, len(tensors))
         for operator in operators:
             read_operator(file.kind(operator), Node(file, operator, tensors), file.model)
 
 
-def edges_of(operators, tensors):
+def edges_of(operators, file, tensors):
     """Return the operator that computes each tensor, and the operators that read it."""
     makers, users = {}, {}
     for operator in operators:
-        for index in range(min(operator.OutputsLength(), tensors)):
+        outputs, inputs = min(operator.OutputsLength(), tensors), min(operator.InputsLength(), tensors)
+        file.count(outputs + inputs)
+        for index in range(outputs):
             makers[operator.Outputs(index)] = operator
-        for index in range(min(operator.InputsLength(), tensors)):
+        for index in range(inputs):
             users.setdefault(operator.Inputs(index), []).append(operator)
     return makers, users
 

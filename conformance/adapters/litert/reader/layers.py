@@ -3,7 +3,7 @@
 import channels_last as last
 import numpy as np
 
-from .nodes import MIRROR_MODES, padding_of, shape_of, surroundings
+from .nodes import MAX_RANK, MIRROR_MODES, padding_of, shape_of, surroundings
 
 
 def read_pool(kind, node, model):
@@ -105,7 +105,11 @@ def read_reduction(kind, node, model):
     """Add the mean or maximum of all spatial axes. Others are counted."""
     rank = len(shape_of(node.tensor(0)))
     axes = node.file.array(node.tensor(1))
-    if axes is None or not last.spatial_axes([int(axis) for axis in axes.reshape(-1)], max(rank, 1)):
+    if (
+        axes is None
+        or axes.size > MAX_RANK
+        or not last.spatial_axes([int(axis) for axis in axes.reshape(-1)], max(rank, 1))
+    ):
         model.add_other(kind)
         return
     if kind == "MEAN":

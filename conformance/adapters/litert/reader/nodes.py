@@ -13,7 +13,14 @@ except ImportError as missing:
         raise missing from None
 MAX_OPERATORS = 200000
 """Maximum number of operators, and of tensors, of a graph, and of graphs."""
+MAX_ITEMS = 1_000_000
+"""Maximum number of graphs, operators, tensors and edges that are read. Tables of a small file can share long lists."""
+MAX_TEXT_BYTES = 256 << 20
+"""Maximum number of bytes of all names that are read."""
+MAX_TEXT_LENGTH = 200
 MAX_RANK = 16
+MAX_PARAMETERS = 64
+"""Maximum number of values of a parameter, such as the pads of each axis."""
 
 
 def names_of(enumeration):
@@ -35,6 +42,20 @@ class File:
         self.data, self.model = data, model
         self.content = schema.Model.GetRootAs(data, 0)
         self.makers, self.users = {}, {}
+        self.items_read = self.bytes_read = 0
+
+    def count(self, items):
+        """Count items that are read. Raises an error above the limit."""
+        self.items_read += items
+        if self.items_read > MAX_ITEMS:
+            raise self.model.error(f"it has more than {MAX_ITEMS} graphs, operators, tensors and edges")
+
+    def text(self, encoded):
+        """Return the first part of a name. Raises an error if all names that are read are too long."""
+        self.bytes_read += len(encoded or b"")
+        if self.bytes_read > MAX_TEXT_BYTES:
+            raise self.model.error(f"its names have more than {MAX_TEXT_BYTES} bytes")
+        return (encoded or b"").partition(b";")[0][:MAX_TEXT_LENGTH].decode("utf-8", "replace")
 
     def kind(self, operator):
         """Return the name of the kind of an operator."""
@@ -42,7 +63,7 @@ class File:
         # Files of old versions have the number in a field of one byte.
         number = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
         if OPERATORS.get(number) == "CUSTOM":
-            return f"custom {(code.CustomCode() or b'').decode('utf-8', 'replace')}"
+            return f"custom {self.text(code.CustomCode())}"
         return OPERATORS.get(number, f"operator {number}")
 
     def items(self, owner, name):
@@ -50,6 +71,7 @@ class File:
         count = getattr(owner, f"{name}Length")()
         if count > MAX_OPERATORS:
             raise self.model.error(f"{name} has {count} items, the limit is {MAX_OPERATORS}")
+        self.count(count)
         return (getattr(owner, name)(index) for index in range(count))
 
     def array(self, tensor):
@@ -82,9 +104,7 @@ class Node:
     @property
     def name(self):
         """Name of the output. A converter joins the names of the operators that it has fused."""
-        tensor = self.tensors[self.operator.Outputs(0)] if self.operator.OutputsLength() else None
-        name = (tensor.Name() or b"").decode("utf-8", "replace") if tensor is not None else ""
-        return name.split(";")[0]
+        return self.file.text(self.output().Name()) if self.operator.OutputsLength() else ""
 
     def has_input(self, index):
         """Whether the operator has an input."""
@@ -100,15 +120,24 @@ class Node:
         """Return the shape of an input, whose batch may have any size."""
         return fixed_shape(self.tensor(index))
 
+    def output(self):
+        """Return the output."""
+        index = self.operator.Outputs(0)
+        if not 0 <= index < len(self.tensors):
+            raise self.file.model.error(f"not a .tflite file, or a damaged one: an output is tensor {index}")
+        return self.tensors[index]
+
     def output_shape(self):
         """Return the shape of the output."""
-        return fixed_shape(self.tensors[self.operator.Outputs(0)])
+        return fixed_shape(self.output())
 
     def constant(self, index):
         """Return the values of an input. Raises Problem if the model computes them."""
         values = self.file.array(self.tensor(index))
         if values is None:
             raise last.Problem("a parameter of it is computed by the model")
+        if values.size > MAX_PARAMETERS:
+            raise last.Problem(f"a parameter of it has {values.size} values")
         return values
 
     def weight(self, index):

@@ -51,6 +51,7 @@ def read_model(path, model):
         raise model.error(f"not an ONNX file: {first_line(error)}") from None
     if not loaded.graph.node:
         raise model.error("not an ONNX file, or a graph without nodes")
+    check_version(loaded, model)
     if loaded.functions:
         loaded = onnx.inliner.inline_local_functions(loaded)
     check_nodes(loaded.graph, model, set(), 0)
@@ -61,6 +62,14 @@ def read_model(path, model):
     except Exception as error:
         raise model.error(f"its shapes cannot be inferred: {first_line(error)}") from None
     read_graph(inferred.graph, model, weights, {}, {})
+
+
+def check_version(loaded, model):
+    """Raise an error for a version of the operators that the installed onnx does not know."""
+    newest = onnx.defs.onnx_opset_version()
+    for one in loaded.opset_import:
+        if one.domain in ("", "ai.onnx") and not 1 <= one.version <= newest:
+            raise model.error(f"it uses opset {one.version}, onnx {onnx.__version__} knows 1 to {newest}")
 
 
 def setting(attribute, default):

@@ -177,6 +177,15 @@ def test_quantized_and_region_layers_are_listed_as_not_checked(tmp_path):
             "open(sys.argv[1], 'wb').write(h.make_model(graph).SerializeToString())",
             "nested too deeply",
         ),
+        *(
+            (
+                f"graph = h.make_graph([node('Relu', ['x'], ['y'])], 'g', [value('x', [1])], [value('y', [1])])\n"
+                f"model = h.make_model(graph, opset_imports=[h.make_opsetid('', {version})])\n"
+                "open(sys.argv[1], 'wb').write(model.SerializeToString())",
+                f"it uses opset {version}, onnx ",
+            )
+            for version in (2**60, -1, 0, 10_000)
+        ),
     ],
 )
 def test_a_broken_file_is_an_error_in_one_line(tmp_path, body, message):

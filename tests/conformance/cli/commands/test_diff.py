@@ -53,6 +53,14 @@ def test_exit_status_depends_on_the_changes_that_fail(diff, runs, regression, va
     assert diff(*runs)[0] == any_change
 
 
+def test_negative_number_of_runs_is_an_error_in_one_line(diff):
+    header, *others = example.alpha()
+    status, _, errors = diff([{**header, "repeat": -1}, *others], example.alpha())
+    assert status == 2
+    (error,) = errors
+    assert "repeat: expected `int` >= 1" in error
+
+
 def test_changes_that_do_not_fail_are_still_listed(diff):
     status, out, _ = diff(*IMPROVEMENT, "--fail-on", "regression")
     assert status == 0

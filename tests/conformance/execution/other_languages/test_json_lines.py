@@ -57,7 +57,12 @@ MALFORMED_LINES = [
     "send(request=id, arrays=[{**arrays[0], 'data': '!'}])",
     "send(request=id, error={'kind': 'other', 'type': '', 'message': ''})",
     "send(request=id, error='text')",
+    "send(request=id, arrays=[{**arrays[0], 'shape': [0], 'data': '===='}])",
+    "send(request=id, arrays=[{**arrays[0], 'shape': [0], 'data': '='}])",
+    "send(request=id, arrays=[{**arrays[0], 'data': arrays[0]['data'] + '===='}])",
     "send(request=id, arrays=arrays, seconds='long')",
+    "send(request=id, arrays=arrays, seconds='1')",
+    "send(request=id, arrays=arrays, seconds=True)",
 ]
 
 
@@ -127,6 +132,13 @@ def test_malformed_reply_costs_one_case(new_worker, text):
     assert UNEXPECTED_FRAME_MESSAGE in found.message
 
 
+@pytest.mark.parametrize("seconds", ["1e308", "-1", "1e999", "float('nan')", "10 ** 400"])
+def test_impossible_time_costs_one_case(new_worker, seconds):
+    text = f"send(request=id, arrays=arrays, seconds={seconds})"
+    before, found, after = outcomes(new_worker(), RIGHT, text, RIGHT)
+    assert (before.kind, found.kind, after.kind) == ("returned", "crashed", "returned")
+
+
 def test_forged_reply_costs_one_case(new_worker):
     before, found, after = outcomes(new_worker(), RIGHT, FORGED, RIGHT)
     assert (before.kind, found.kind, after.kind) == ("returned", "crashed", "returned")
@@ -144,7 +156,7 @@ def test_standard_error_does_not_delay_replies(new_worker):
 
 def test_program_that_runs_alone_has_its_own_process(new_worker):
     worker = new_worker(kind=LoneWorker)
-    text = "send(request=id, arrays=arrays, seconds=float(os.getpid()))"
+    text = "send(request=id, arrays=arrays, seconds=os.getpid() / 1000)"
     (first,), (second,) = (worker.run_alone(job(text)) for _ in range(2))
     assert first.kind == second.kind == "returned"
     assert first.seconds != second.seconds

@@ -1,5 +1,6 @@
 """Programs that damage their process: what each does, and the statuses that its own case may have."""
 
+from .resources import RESOURCE_ATTACKS
 from .surroundings import SURROUNDING_ATTACKS
 from .unchecked import CRASHED, FAIL, FLAKY, PASS, TIMED_OUT, UNCHECKED_ATTACKS, Attack
 
@@ -225,7 +226,8 @@ ATTACKS = {
     "stops-its-parent-and-exits": Attack("os.kill(os.getppid(), signal.SIGSTOP)\nos._exit(3)", CRASHED),
     "becomes-a-session": Attack("if os.getsid(0) != os.getpid():\n    os.setpgid(0, 0)"),
     "has-no-death-signal": Attack("ctypes.CDLL(None).prctl(1, 0)"),
-    "allows-no-system-call": Attack("ctypes.CDLL(None).prctl(22, 1, 0, 0, 0)", CRASHED),
+    # The filter of the worker refuses it where there is one.
+    "allows-no-system-call": Attack("ctypes.CDLL(None).prctl(22, 1, 0, 0, 0)", CRASHED | PASS),
     "stops-itself": Attack("os.kill(os.getpid(), signal.SIGSTOP)", TIMED_OUT),
     "hangs-with-the-interpreter-lock": Attack("ctypes.PyDLL(None).sleep(60)", TIMED_OUT),
     "exhausts-the-memory": Attack(
@@ -352,5 +354,6 @@ ATTACKS = {
     "terminates-the-supervisor": Attack(f"{SUPERVISOR}\nos.kill(supervisor, signal.SIGTERM)"),
     **UNCHECKED_ATTACKS,
     **SURROUNDING_ATTACKS,
+    **RESOURCE_ATTACKS,
 }  # fmt: skip
 """Attacks by name, in the order of the strides that select them."""
