@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from conformance.adapters.api import Code, Step, Unsupported, call, number, tuple_of
 from conformance.adapters.api.resizing.rules import (
@@ -40,7 +40,7 @@ def resize(write_call: ResizeWriter, step: Step) -> Code:
     size, scale = given.get("size"), given.get("scale")
     sizes = {
         "size": None if size is None else tuple_of(size),
-        "scale_factor": None if scale is None else f"({', '.join(number(float(one)) for one in scale)},)",
+        "scale_factor": None if scale is None else _scales(scale),
     }
     if given["mode"] == ResizeMode.NEAREST:
         return _nearest(write_call, step, sizes)
@@ -55,6 +55,11 @@ def resize(write_call: ResizeWriter, step: Step) -> Code:
     if has_rule(step, ALIGN_CORNERS):
         return write_call(**sizes, mode=f'"{mode}"', align_corners="True")
     return Unsupported("the coordinates of linear and cubic interpolation are half_pixel or align_corners")
+
+
+def _scales(scale: Sequence[float]) -> str:
+    numbers = ", ".join(number(float(one)) for one in scale)
+    return f"({numbers},)" if len(scale) == 1 else f"({numbers})"
 
 
 def _nearest(write_call: ResizeWriter, step: Step, sizes: dict[str, str | None]) -> Code:
