@@ -46,9 +46,7 @@ NO_EMPTY_RESULT = Unsupported("Net.forward returns None in place of an array wit
 NO_VOLUMES = Unsupported("global pooling takes at most two spatial axes")
 NO_VOLUME_INDICES = Unsupported("MaxPool with indices takes at most two spatial axes", rejected_call=ANY_CALL)
 # Not run: neither a verdict nor a ledger entry could be stable.
-UNSTABLE_RESIZE = Unsupported(
-    "Resize takes four axes only, and linear interpolation with asymmetric coordinates differs from run to run"
-)
+UNSTABLE_RESIZE = Unsupported("linear interpolation of Resize returns other numbers in each run")
 NO_WIDE_VALUE = Unsupported("Pad takes no value of uint64", rejected_call=ANY_CALL)
 
 
