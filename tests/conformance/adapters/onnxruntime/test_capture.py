@@ -83,7 +83,8 @@ def test_inputs_without_a_known_name_are_in_their_order(tmp_path):
 
 
 DENSE = {
-    "gemm": "save([node('Gemm', ['x', 'w', 'b'], ['y'], name='fc', transB=1)], X2, [weights('w', 6, 5), weights('b', 6)])",
+    "gemm": "save([node('Gemm', ['x', 'w', 'b'], ['y'], name='fc', transB=1)], X2, "
+    "[weights('w', 6, 5), weights('b', 6)])",
     "gemm without transposition": "save([node('Gemm', ['x', 'w', 'b'], ['y'], name='fc')], X2, "
     "[weights('w', 5, 6), weights('b', 6)])",
     "matmul": "save([node('MatMul', ['x', 'w'], ['y'], name='fc')], X2, [weights('w', 5, 6)])",
@@ -113,7 +114,8 @@ def compared(folder, *heads):
     for number, head in enumerate(heads):
         paths.append(folder / f"net{number}.onnx")
         body = (
-            "conv = node('Conv', ['x', 'k'], ['c'], name='conv')\nmatrix = node('MatMul', ['m', 'w'], ['d'], name='fc')\n"
+            "conv = node('Conv', ['x', 'k'], ['c'], name='conv')\n"
+            "matrix = node('MatMul', ['m', 'w'], ['d'], name='fc')\n"
             "K = [weights('k', 5, 4, 3, 2), whole('axes', 2, 3), weights('w', 5, 6), weights('b', 6)]\n"
             f"save([conv, {head}], X, K)"
         )
