@@ -134,7 +134,7 @@ def _fills_some_window(number: float, x: Array, case: Case) -> bool:
 
 def _pool(operator: str, x: Array, case: Case) -> Array | None:
     """Return the maximum or minimum of x in each window of a case; None for an invalid case."""
-    names = WINDOW_PARAMETERS
+    names: tuple[str, ...] = WINDOW_PARAMETERS
     if _has_bins(case):
         operator, names = f"adaptive_{operator}", ("output_size",)
     try:
