@@ -141,6 +141,21 @@ def get_backend(name: str, instructions: str = AVX2, device: Device = ON_CPU) ->
     raise ConformanceError("\n".join(own) or unknown)
 
 
+def backend_of_release(name: str, version: str) -> Backend:
+    """Return a backend for a release of its framework, from the module `releases` of its adapter if it has one.
+
+    The module defines release_surfaces(version). Raises ConformanceError if the backend is unknown.
+    """
+    backend = get_backend(name)
+    module = _module_of_backend(without_label(name))
+    found = importlib.util.find_spec(f"{module.__name__}.releases") if module else None
+    if found is None:
+        return backend
+    declared = {surface.name: surface.declarations for surface in backend.surfaces}
+    surfaces = importlib.import_module(found.name).release_surfaces(version)
+    return replace(backend, surfaces=tuple(replace(one, declarations=declared[one.name]) for one in surfaces))
+
+
 def _check_label(name: str, label: str) -> None:
     if not LABEL_PATTERN.fullmatch(label):
         allowed = "at most 64 letters, digits, dots, underscores and hyphens"
