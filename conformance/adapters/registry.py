@@ -33,6 +33,7 @@ from conformance.adapters.api import (
     instruction_limit,
     limit_instructions_source,
     load_declarations,
+    without_label,
 )
 from conformance.system.suggestions import unknown_name_text
 
