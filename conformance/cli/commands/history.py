@@ -120,9 +120,7 @@ def _run_one(runs: ReleaseRuns, version: str, shown: Verbosity, *, resume: bool)
         runs.run_release(version, live.add_result, live.log)
 
 
-def _run_all(
-    runs: ReleaseRuns, versions: list[str], shown: Verbosity, *, resume: bool
-) -> tuple[list[str], list[str]]:
+def _run_all(runs: ReleaseRuns, versions: list[str], shown: Verbosity, *, resume: bool) -> tuple[list[str], list[str]]:
     """Run the releases. Return those with complete results, and the reasons of the others."""
     complete, problems = [], []
     for version in versions:

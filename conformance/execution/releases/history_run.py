@@ -91,7 +91,9 @@ class ReleaseRuns:
             progress(done, total, result)
 
         # Programs are not cached: the cache does not distinguish the adapters of two releases.
-        options = replace(self.options, use_caches=False, selection=replace(self.options.selection, level=Level.STANDARD))
+        options = replace(
+            self.options, use_caches=False, selection=replace(self.options.selection, level=Level.STANDARD)
+        )
         run = Run(backend, self.cases, ledger_for(backend), options, python=python, compute_expected=self.expected)
         run.execute(self.path(version), progress=count_crashes, log=log)
         self.environments.remove_old()
