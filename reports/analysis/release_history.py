@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from reports.results import BackendRun, Outcome, without_label
@@ -76,7 +77,7 @@ def release_changes(answers: Mapping[str, Mapping[Key, str]]) -> list[Change]:
     versions = list(answers)
     return [
         Change(*key, old, new, answers[old][key], answers[new][key])
-        for old, new in zip(versions, versions[1:], strict=False)
+        for old, new in pairwise(versions)
         for key in sorted(answers[old].keys() & answers[new].keys())
         if answers[old][key] != answers[new][key]
     ]
