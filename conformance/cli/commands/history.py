@@ -81,7 +81,7 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
 
     Exit status: 0 all releases were run; 2 wrong usage; 3 a release cannot be installed, imported or run.
 
-    Example: conformance history --backend onnxruntime --versions 1.15..1.32 --per-minor
+    Example: conformance history --backend NAME --versions 1.15..1.32 --per-minor
     """
     run_targets([backend], surfaces)  # rejects unknown names
     adapter = registry.get_backend(backend)
@@ -96,11 +96,13 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
         raise ConformanceError(f"--case {' '.join(globs)}: matches no case up to level standard")
     if bisect and (len(catalogue.select(globs=globs)) != 1 or len(surfaces) != 1):
         raise click.UsageError("--bisect needs one case (--case ID) and one surface (--surface S)")
-    folder = out / "history" / "environments"
-    environments = ReleaseEnvironments(folder, package, [one for one in others if one != "numpy"], python, keep)
+    folder = out / "history"
+    environments = ReleaseEnvironments(
+        folder / "environments", package, [one for one in others if one != "numpy"], python, keep
+    )
     # Results of some cases must not replace the results of all.
-    out = out / "history" / "selected" if globs or surfaces else out
-    options = RunOptions(Selection(level, surfaces, (), globs), out=out)
+    folder = folder / "selected" if globs or surfaces else folder
+    options = RunOptions(Selection(level, surfaces, (), globs), out=folder)
     with expectation_source(use_caches=True) as expected:
         runs = ReleaseRuns(backend, catalogue, options, environments, expected)
         shown = Verbosity(verbosity or Verbosity.NORMAL)
@@ -136,7 +138,7 @@ def _write_history(runs: ReleaseRuns, versions: list[str]) -> None:
     # One file at a time: releases differ in their environments, which a joined report would reject.
     answers = {version: answers_of_run(load_results([runs.path(version)]).runs[0]) for version in versions}
     changes = release_changes(answers)
-    folder = runs.options.out / "history" / runs.backend
+    folder = runs.options.out / runs.backend
     write_output(folder / "history.json", json.dumps(history_json(runs.backend, answers), indent=1) + "\n")
     write_output(folder / "changes.md", changes_markdown(runs.backend, versions, changes))
     for one in changes:

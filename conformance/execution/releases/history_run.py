@@ -44,7 +44,7 @@ def history_cases(catalogue: Catalogue, backend: Backend, level: str) -> Catalog
 
 @dataclass(frozen=True)
 class ReleaseRuns:
-    """Runs of the releases of a backend. Results are in <out>/history/<backend>/<version>.jsonl.
+    """Runs of the releases of a backend. Results are in <out>/<backend>/<version>.jsonl.
 
     cases: the cases of the history; options: the level must include all of them.
     """
@@ -57,7 +57,7 @@ class ReleaseRuns:
 
     def path(self, version: str) -> Path:
         """Return the results file of a release, apart from those of the current verdict."""
-        return self.options.out / "history" / self.backend / f"{version}.jsonl"
+        return self.options.out / self.backend / f"{version}.jsonl"
 
     def is_complete(self, version: str) -> bool:
         """Whether the results file of a release is complete and has the selected cases of the current catalogue."""

@@ -1,4 +1,11 @@
-from reports.analysis.release_history import Change, Span, changes_markdown, history_json, release_changes, release_spans
+from reports.analysis.release_history import (
+    Change,
+    Span,
+    changes_markdown,
+    history_json,
+    release_changes,
+    release_spans,
+)
 
 KEY = ("s", "case")
 ANSWERS = {"1.0": {KEY: "a"}, "1.1": {KEY: "a"}, "1.2": {KEY: "b"}, "1.3": {}, "1.4": {KEY: "b"}}
