@@ -203,14 +203,17 @@ class Connection:
 
     def exit_cause(self) -> str:
         """Return how the process ended: the signal or exit status, and the last line of its output."""
+        status: int | None
         try:
             status = self.process.wait(EXIT_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
-            status = 0  # the process runs on, but has closed the pipe or sent an invalid frame
+            status = None  # the process runs on, but has closed the pipe or sent an invalid frame
         self.kill()
         if self.excess_bytes:
             used, limit = _gigabytes_text(self.excess_bytes), _gigabytes_text(self.memory_limit)
             return f"killed: it used {used} of memory, the limit is {limit}"
+        if status is None:
+            return f"no valid reply, and no exit within {EXIT_TIMEOUT_SECONDS:g} s{self.last_output()}"
         if status < 0:
             return f"signal {-status} ({signal.strsignal(-status)}){self.last_output()}"
         return f"the process exited with status {status}{self.last_output()}"

@@ -84,6 +84,8 @@ SET_PARENT_DEATH_SIGNAL, SET_CHILD_SUBREAPER = 1, 36
 descendants become children of the process that set it."""
 IGNORED_BY_SUPERVISOR = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
 """Signals that end a process by default. The supervisor ends with its worker, or when the suite exits."""
+FORK_CHECK_SECONDS = 0.1
+"""Seconds that a fork gets to exit after its last reply."""
 LAST_OUTPUT_SECONDS = 0.02
 """Seconds in which the suite reads the last output of a fork that has died, before it gets the reply."""
 ORPHAN_EXIT_TIMEOUT_SECONDS = 3
@@ -603,13 +605,16 @@ class ProgramRunner:
         The fork has its own temporary folder. What it leaves, files and processes, is removed.
         """
         remaining, leave = request["alone"], os._exit
-        progress = mmap.mmap(-1, 2)  # shared with the fork: whether a program runs, and the number of replies
+        # Shared with the fork: whether a program runs, the number of replies, and whether the fork sends no more.
+        progress = mmap.mmap(-1, 3)
         while remaining > 0:
-            progress[:] = bytes(2)
+            progress[:] = bytes(3)
             folder = make_folder_for_fork()
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})  # wait_for_fork waits for the signal
             child = os.fork()
             if not child:
                 try:
+                    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
                     run_below_parent()
                     self._open_streams_again()
                     set_temporary_folder(folder)
@@ -618,12 +623,14 @@ class ProgramRunner:
                     for number in range(min(remaining, MAX_RUNS_OF_FORK)):
                         progress[0] = 1
                         must_end = self.run(request, [array.copy() for array in arrays])
-                        progress[:] = bytes((0, number + 1))
+                        progress[:2] = bytes((0, number + 1))
                         if must_end:
                             break
+                    progress[2] = 1
                 finally:
                     leave(1)  # not the status of a program: its reply has been sent
-            _, status = os.waitpid(child, 0)
+            status = wait_for_fork(child, progress)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
             kill_orphans()
             if folder:
                 remove_folder_of_fork(folder)
@@ -633,6 +640,20 @@ class ProgramRunner:
                 time.sleep(LAST_OUTPUT_SECONDS)
                 write_frame(self._replies, {"request": request["request"], **crash_reply(status)})
         progress.close()
+
+
+def wait_for_fork(child: int, progress: mmap.mmap) -> int:
+    """Return the exit status of a fork, 0 if the fork has sent all replies and does not exit.
+
+    A program can damage the parent of its process so that it never exits. The caller kills it.
+    """
+    while True:
+        has_finished = progress[2]
+        process, status = os.waitpid(child, os.WNOHANG)
+        if process:
+            return status
+        if signal.sigtimedwait({signal.SIGCHLD}, FORK_CHECK_SECONDS) is None and has_finished:
+            return 0
 
 
 def crash_reply(status: int) -> FrameHeader:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import msgspec
 from conformance import ConformanceError, IncompleteRun
 from conformance.adapters import registry
 from conformance.adapters.api import EXTRACTION_FILE, ModelReader
+from conformance.models.factory import PYTHON_SUFFIX, parse_factory
 from conformance.models.layer import Model, ModelLayer, ModelNode, Setting, validated
 from conformance.models.padded_layers import with_followers
 from conformance.system import processes
@@ -27,6 +28,7 @@ from reports.results.files import NOT_REGULAR
 MAX_RESULT_BYTES = 256 << 20
 """Maximum size of the list of layers."""
 MAX_ERROR_LENGTH = 400
+EXPECTED = "a model file, [BACKEND:]FILE.py:FACTORY or [BACKEND:]MODULE:FACTORY"
 READ_SECONDS = 300.0
 """Time limit for reading a model."""
 LEAST_MEMORY_BYTES = 8 << 30
@@ -66,7 +68,7 @@ class _ResultRecord(msgspec.Struct):
 
 @dataclass(frozen=True)
 class ModelSource:
-    """What to read: a file or a reference `package.module:function`, and the reader with its interpreter.
+    """What to read: a file or a reference MODULE:FACTORY or FILE.py:FACTORY, and the reader with its interpreter.
 
     reader: None for a reference whose reader depends on the class of the model.
     inputs: the shapes of inputs by name; the name "" stands for the only input.
@@ -83,12 +85,41 @@ class ModelSource:
         known = registry.model_readers()
         if self.reader is None:
             return {name: one for name, one in known.items() if one.returns}
-        return {next((name for name, one in known.items() if one == self.reader), "reader"): self.reader}
+        return {next((name for name, one in known.items() if one.script == self.reader.script), "reader"): self.reader}
 
 
 def is_reference(model: str) -> bool:
     """Whether a model is named by a function and not by a file."""
     return ":" in model and not Path(model).exists()
+
+
+def parse_source(text: str, reader: str | None, inputs: Mapping[str, tuple[int, ...]]) -> ModelSource:
+    """Return what to read: a file, or the function that [BACKEND:]FILE.py:FACTORY or [BACKEND:]MODULE:FACTORY names.
+
+    reader: NAME or NAME=PYTHON, None to choose by the backend of the model, by the ending of the file, or by the class
+    of the model that a function returns. Raises ConformanceError.
+    """
+    if text.endswith(PYTHON_SUFFIX) and Path(text).is_file():
+        raise ConformanceError(f"model {text!r}: {text} has no factory after it; expected {EXPECTED}")
+    if not is_reference(text):
+        return ModelSource(text, *find_reader(text, reader), inputs)
+    factory = parse_factory(text, EXPECTED)
+    if factory.backend and reader is None:
+        reader = factory.backend
+    found, python = find_reader(factory.reference, reader)
+    if factory.backend and found != _reader_of(factory.backend):
+        raise ConformanceError(f"--reader {reader}: the model is one of {factory.backend}")
+    return ModelSource(factory.reference, found, python, inputs)
+
+
+def _reader_of(name: str) -> ModelReader | None:
+    """Return the reader of a name or a backend, None without one."""
+    for own, reader in registry.model_readers().items():
+        if name == own:
+            return reader
+        if name in reader.backends:
+            return replace(reader, variables={**reader.variables, **reader.backends[name]})
+    return None
 
 
 def find_reader(model: str, reader: str | None) -> tuple[ModelReader | None, str]:
@@ -100,12 +131,13 @@ def find_reader(model: str, reader: str | None) -> tuple[ModelReader | None, str
     known = registry.model_readers()
     if reader is not None:
         name, _, python = reader.partition("=")
-        if name not in known:
+        found = _reader_of(name)
+        if found is None:
             raise ConformanceError(f"--reader {name}: unknown{suggestion(name, known) or ','} {_readers_text(known)}")
-        if is_reference(model) and not known[name].reads_references:
+        if is_reference(model) and not found.reads_references:
             able = ", ".join(one for one, other in known.items() if other.reads_references)
             raise ConformanceError(f"--reader {name}: reads no models of Python functions; readers that do are {able}")
-        return known[name], python or sys.executable
+        return found, python or sys.executable
     if is_reference(model):
         return None, sys.executable
     path = Path(model)

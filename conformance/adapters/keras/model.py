@@ -15,4 +15,5 @@ MODEL_READER = ModelReader(
     reads_references=True,
     returns=("keras.Model",),
     variables={"TF_CPP_MIN_LOG_LEVEL": "2"},
+    backends={f"keras-{engine}": {"KERAS_BACKEND": engine} for engine in ("torch", "jax", "tensorflow")},
 )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from conformance.adapters.api import (
+    INDENT,
     Lowering,
     ProgramWrapper,
     Recipe,
@@ -69,6 +70,19 @@ def model_lines(
     read = [f"{', '.join(weights)} = weights"] if weights else []
     *definition, _call = function_lines(decorator, name, [*read, *lines], inputs)
     return [*constants, *definition]
+
+
+def module_lines(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
+    """Return lines that assign `model`, a module of PyTorch with the lines. Weights are its buffers."""
+    body = [*(f"{name} = self.{name}" for name in weights), *(part for line in lines for part in line.split("\n"))]
+    return [
+        "class Model(nn.Module):",
+        f"{INDENT}def forward(self, {', '.join(inputs)}):",
+        *(f"{INDENT}{INDENT}{line}" for line in body),
+        f"{INDENT}{INDENT}return x",
+        "model = Model().eval()",
+        *(f'model.register_buffer("{name}", {name})' for name in weights),
+    ]
 
 
 def make_route(

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from conformance.adapters import openvino, torch
-from conformance.adapters.api import INDENT, Sizes, tuple_of
+from conformance.adapters.api import Sizes, tuple_of
 from conformance.adapters.routes.onnx_runtimes import EVALUATOR, RUNTIME_SETUP, RUNTIME_THREAD_SETTINGS, RUNTIMES
 from conformance.adapters.routes.recipes import torch_recipes
-from conformance.adapters.routes.route import FIXED, make_route
+from conformance.adapters.routes.route import FIXED, make_route, module_lines
 from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("torch", "onnx", "onnxscript", "onnxruntime", "openvino", "numpy")
@@ -83,15 +83,9 @@ def _export(
     exporter: str, lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], sizes: Sizes = FIXED
 ) -> Sequence[str]:
     """Return lines that assign `onnx_model`, the ONNX model of a module. Weights are its buffers."""
-    body = [*(f"{name} = self.{name}" for name in weights), *(part for line in lines for part in line.split("\n"))]
     input_names = ", ".join(f'"{name}"' for name in inputs)
     return [
-        "class Model(nn.Module):",
-        f"{INDENT}def forward(self, {', '.join(inputs)}):",
-        *(f"{INDENT}{INDENT}{line}" for line in body),
-        f"{INDENT}{INDENT}return x",
-        "model = Model().eval()",
-        *(f'model.register_buffer("{name}", {name})' for name in weights),
+        *module_lines(lines, weights, inputs),
         # Dim.AUTO would replace an extent by a number without an error.
         *(["varies = torch.export.Dim.DYNAMIC"] if sizes and exporter == "torch.onnx" else []),
         *([f"examples = ({', '.join(_example(name, sizes) for name in inputs)},)"] if sizes else []),

@@ -25,7 +25,7 @@ from conformance.exploration.evaluation import LocalEvaluator
 from conformance.judging.ledger import Ledger
 from conformance.models.audit import audit_backend, questions_of_model
 from conformance.models.layer import Model
-from conformance.models.reading import READ_SECONDS, ModelSource, find_reader, read_model
+from conformance.models.reading import READ_SECONDS, parse_source, read_model
 from conformance.models.records import audit_record
 from conformance.models.report import TERMINAL_WIDTH, WRITERS
 from conformance.models.rewrites import Programs, rewrite_programs, rewrite_reason
@@ -129,9 +129,10 @@ def audit_command(
 ) -> None:
     """Check the layers of a model on the targets of a port.
 
-    MODEL is a file or a folder, or a reference package.module:function to a Python function that returns a model. A
-    file is read with the library of its format and never run. A function is run, in a process of its own. The guide
-    "Audit a model" lists the formats.
+    MODEL is a file or a folder of a model, or BACKEND:FILE.py:FACTORY or BACKEND:MODULE:FACTORY, where FACTORY is a
+    function that returns the model. Without BACKEND, the class of the model chooses the reader. A file is read with the
+    library of its format and never run. FACTORY is executed in a process of its own. The guide "Audit a model" lists
+    the formats.
 
     Each layer is run on each target with integers, negative numbers, NaN, infinities, full mantissas and the weights of
     the model, and compared with the reference. For each difference, the smallest input that shows it is searched for.
@@ -144,20 +145,19 @@ def audit_command(
     if full_programs and not fix:
         raise ConformanceError("--full-programs: needs --fix")
     chosen = _distinct([parse_target(text) for text in targets])
-    shapes = parse_input_shapes(inputs)
-    found_reader, python = find_reader(model, reader)
+    source = parse_source(model, reader, parse_input_shapes(inputs))
     width = line_width(TERMINAL_WIDTH)
     with phase_progress(is_quiet=quiet) as progress:
         progress(f"reading {model}")
-        read = read_model(ModelSource(model, found_reader, python, shapes), READ_SECONDS)
+        read = read_model(source, READ_SECONDS)
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         audit = run_audit(read, chosen, timeout, shrink_seconds, progress)
         programs: Programs = {}
         if fix:
             progress("writing programs")
             surfaces = [(one.backend, one.surface) for one in chosen]
-            source = surface_of_model(read)
-            programs = rewrite_programs(audit, surfaces, source, PROGRAM_WIDTH, with_graphs=full_programs)
+            own = surface_of_model(read)
+            programs = rewrite_programs(audit, surfaces, own, PROGRAM_WIDTH, with_graphs=full_programs)
     lines = list(WRITERS[output_format](audit_record(audit, started, programs), width))
     if output:
         write_in_folder(output, "\n".join(lines) + "\n")

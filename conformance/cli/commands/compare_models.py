@@ -82,9 +82,9 @@ def compare_models_command(  # noqa: PLR0917 - click passes the options by name
 ) -> None:
     """Name the first layer at which a port of a model differs.
 
-    SOURCE and PORT are BACKEND:FILE.py:FACTORY, BACKEND:MODULE:FACTORY or an ONNX file. FACTORY is a function that
-    returns the model; it is executed in a worker process. If the factory of the port has a parameter, it receives the
-    weights of the source as a dictionary of NumPy arrays. Inputs have their channels first; models of backends with
+    SOURCE and PORT are an ONNX file, or BACKEND:FILE.py:FACTORY or BACKEND:MODULE:FACTORY, where FACTORY is a function
+    that returns the model. It is executed in a worker process. If the factory of the port has a parameter, it receives
+    the weights of the source as a dictionary of NumPy arrays. Inputs have their channels first; models of backends with
     the channels last receive them so. Several inputs are passed in their order; an ONNX file receives those whose name
     it has by name.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from conformance import ConformanceError
 from conformance.adapters import registry
+from conformance.models.factory import check_file, parse_factory
 
-ATTRIBUTE_PATTERN = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+EXPECTED = "BACKEND:FILE.py:FACTORY, BACKEND:MODULE:FACTORY or FILE.onnx"
 
 
 @dataclass(frozen=True)
@@ -35,23 +35,12 @@ def parse_model_source(text: str) -> ModelSource:
         # A path may contain a colon, but no backend has the name of its first part.
         place = rest if colon and backend in registry.backend_names() else text
         source = ModelSource(backend if place is rest else runner, place)
-        _check_file(text, place)
+        check_file(text, place)
         return _with_capture(text, source)
-    place, colon, attribute = rest.rpartition(":")
-    if not colon or not place or not backend:
-        raise ConformanceError(f"model {text!r}: expected BACKEND:FILE.py:FACTORY, BACKEND:MODULE:FACTORY or FILE.onnx")
-    if not ATTRIBUTE_PATTERN.fullmatch(attribute):
-        raise ConformanceError(f"model {text!r}: {attribute!r} is not the name of a factory")
-    if place.endswith(".py"):
-        _check_file(text, place)
-    elif not ATTRIBUTE_PATTERN.fullmatch(place):
-        raise ConformanceError(f"model {text!r}: {place!r} is neither a .py file nor the name of a module")
-    return _with_capture(text, ModelSource(backend, place, attribute))
-
-
-def _check_file(text: str, place: str) -> None:
-    if not Path(place).is_file():
-        raise ConformanceError(f"model {text!r}: {place}: no such file")
+    factory = parse_factory(text, EXPECTED)
+    if not factory.backend:
+        raise ConformanceError(f"model {text!r}: it names no backend; expected {EXPECTED}")
+    return _with_capture(text, ModelSource(factory.backend, factory.place, factory.attribute))
 
 
 def _with_capture(text: str, source: ModelSource) -> ModelSource:

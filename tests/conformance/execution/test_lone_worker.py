@@ -115,6 +115,7 @@ DAMAGE_TO_THE_PARENT = {
     "no descriptors": "import resource\nresource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (0, 0))",
     "no memory": "import resource\nresource.prlimit(os.getppid(), resource.RLIMIT_AS, (1, 1))",
     "killed": "os.kill(os.getppid(), 9)",
+    "stopped": "import signal\nos.kill(os.getppid(), signal.SIGSTOP)",
     "other memory": "memory = os.open(f'/proc/{os.getppid()}/mem', os.O_RDWR)\n"
     "for line in open(f'/proc/{os.getppid()}/maps'):\n    if '[heap]' in line:\n"
     "        first, last = (int(place, 16) for place in line.split()[0].split('-'))\n"

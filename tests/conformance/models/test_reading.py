@@ -11,7 +11,7 @@ from conformance import ConformanceError, IncompleteRun
 from conformance.adapters import registry
 from conformance.adapters.api import ModelReader
 from conformance.models import reading
-from conformance.models.reading import ModelSource, find_reader, read_model
+from conformance.models.reading import ModelSource, find_reader, parse_source, read_model
 
 ADD = 'model.add(source, "global_max_pool", {}, shape=[1, 2, 5, 5], dtype="float32", source="Node")'
 
@@ -208,3 +208,61 @@ def test_a_reader_of_files_does_not_read_functions():
 
 def test_a_reader_may_have_its_own_interpreter():
     assert find_reader("m.onnx", "onnx=/a/python")[1] == "/a/python"
+
+
+def test_a_function_of_a_file_is_read_and_finds_the_modules_beside_it(tmp_path, monkeypatch):
+    folder = tmp_path / "other folder"
+    folder.mkdir()
+    (folder / "more.py").write_text("from nets import Net\ndef make(): return Net()\n", "utf-8")
+    (folder / "nets.py").write_text(OBJECTS, "utf-8")
+    model = read_returned(tmp_path, monkeypatch, f"{folder}/more.py:make", b=("nets.Net",))
+    assert model.surface == "b"
+
+
+@pytest.mark.parametrize(
+    ("text", "reader", "chosen"),
+    [
+        ("nets.py:make", None, (None, None)),
+        ("nets:make", "torch", ("torch", None)),
+        ("torch:nets.py:make", None, ("torch", None)),
+        ("torch:nets.py:make", "torch=/p", ("torch", None)),
+        ("keras-jax:some.nets:Net.make", None, ("keras", "jax")),
+        ("keras:nets.py:make", None, ("keras", None)),
+    ],
+)
+def test_a_backend_in_the_name_chooses_the_reader(tmp_path, monkeypatch, text, reader, chosen):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nets.py").touch()
+    found = parse_source(text, reader, {})
+    assert found.text == text[text.index("nets") if "some" not in text else text.index("some") :]
+    own = found.reader and (found.reader.script.parent.parent.name, found.reader.variables.get("KERAS_BACKEND"))
+    assert (own or (None, None)) == chosen
+    assert found.python == ("/p" if reader == "torch=/p" else sys.executable)
+
+
+@pytest.mark.parametrize(
+    ("text", "reader", "message"),
+    [
+        ("gone.py:make", None, "gone.py: no such file"),
+        ("nets.py", None, "nets.py has no factory after it"),
+        ("torch:nets.py", None, "nets.py has no factory after it"),
+        ("nets.py:", None, "'' is not the name of a factory"),
+        ("nets.py:make()", None, "'make()' is not the name of a factory"),
+        ("nowhere:nets.py:make", None, "--reader nowhere: unknown"),
+        ("torch:nets.py:make", "jax", "--reader jax: the model is one of torch"),
+        ("onnx:nets.py:make", None, "reads no models of Python functions"),
+        (":make", None, "expected a model file, [BACKEND:]FILE.py:FACTORY"),
+    ],
+)
+def test_a_wrong_name_of_a_model_is_one_line(tmp_path, monkeypatch, text, reader, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nets.py").touch()
+    with pytest.raises(ConformanceError, match=r"^[^\n]*$") as caught:
+        parse_source(text, reader, {})
+    assert message in str(caught.value)
+
+
+def test_a_file_with_a_syntax_error_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / "broken.py").write_text("def make(:\n", "utf-8")
+    with pytest.raises(ConformanceError, match="SyntaxError"):
+        read_returned(tmp_path, monkeypatch, f"{tmp_path}/broken.py:make", b=("nets.Net",))

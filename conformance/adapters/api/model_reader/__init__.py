@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 EXTRACTION_FILE = Path(__file__).with_name("extraction.py")
+FACTORY_FILE = Path(__file__).with_name("factory_loading.py")
+"""Imports the function that returns a model: in the process of a reader, and in a worker that runs a model."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,11 @@ class ModelReader:
     suffixes: endings of the files that it reads, such as ".onnx".
     packages: the packages that the script needs.
     folder_file: the file that makes a folder a model of this format; "" if the reader reads no folders.
-    reads_references: whether it reads models that a Python function returns, named `package.module:function`.
+    reads_references: whether it reads models that a Python function returns, named MODULE:FACTORY or FILE.py:FACTORY.
     returns: classes of these models, as the name of the top-level package and that of the class: "package.Class". If
         the user names no reader, the class of the model decides which one reads it.
     variables: environment variables of the process.
+    backends: backends of other names than the reader whose models it reads, with the environment variables of each.
     is_run: whether users run the models on the surface, so that its known deviations are those of the model.
     """
 
@@ -42,3 +45,4 @@ class ModelReader:
     returns: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     is_run: bool = True
+    backends: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

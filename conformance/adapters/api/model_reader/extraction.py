@@ -167,15 +167,15 @@ def load_script(path: str) -> Mapping[str, Any]:
 
 
 def load_reference(source: str) -> Any:
-    """Return the object of a reference package.module:function."""
-    name, _, attribute = source.partition(":")
+    """Return the object of a reference MODULE:FACTORY or FILE.py:FACTORY."""
+    # This file runs as a script, which finds the modules of its folder.
+    from factory_loading import load_factory  # noqa: PLC0415
+
+    place, _, attribute = source.rpartition(":")
     try:
-        found: Any = importlib.import_module(name)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
+        return load_factory(place, attribute)
+    except (ImportError, AttributeError, ValueError, SyntaxError) as error:
         raise ModelError(f"{type(error).__name__}: {first_line(error)}") from None
-    return found
 
 
 def call_factory(factory: Any) -> Any:

@@ -13,11 +13,13 @@ reference, and `recorder.add_dense` for each product with a matrix of weights.
 
 from __future__ import annotations
 
-RECORDER = '''\
+from conformance.adapters.api.model_reader import FACTORY_FILE
+
+RECORDER = (
+    f"{FACTORY_FILE.read_text('utf-8')}\n\n"
+    + '''\
 import contextlib
 import hashlib
-import importlib
-import importlib.util
 import inspect
 import json
 import os
@@ -78,23 +80,6 @@ def patched(recorder, patches):
     finally:
         for place, name, function in originals:
             setattr(place, name, function)
-
-
-def load_factory(place, attribute):
-    """Import a factory from a file or a module. A file can import the modules next to it."""
-    if place.endswith(".py"):
-        folder = os.path.dirname(os.path.abspath(place))
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
-        spec = importlib.util.spec_from_file_location("model_" + os.path.basename(place)[:-3], place)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    else:
-        sys.path.insert(0, os.getcwd())
-        module = importlib.import_module(place)
-    for name in attribute.split("."):
-        module = getattr(module, name)
-    return module
 
 
 def call_factory(factory, weights):
@@ -212,4 +197,5 @@ def capture_runs(place, attribute, weight_names, input_names, arrays):
         })
     return (np.frombuffer(json.dumps(header).encode(), np.uint8), *stored.arrays)
 '''
+)
 """Shared by the capture text of all adapters. The worker has NumPy as `np`."""

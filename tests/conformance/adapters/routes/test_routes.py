@@ -11,7 +11,7 @@ from conformance.cli.parameter_types import SURFACE_NAME
 from conformance.translation.lowering import translate
 from reports.results.vocabulary import ROUTE_ARROW
 
-BACKENDS = ("routes-torch", "routes-tensorflow", "routes-jax")
+BACKENDS = ("routes-torch", "routes-executorch", "routes-tensorflow", "routes-jax")
 ROUTES = [surface for name in BACKENDS for surface in registry.get_backend(name).surfaces]
 SOURCE_BACKENDS = ("torch", "tensorflow", "jax")
 SOURCES = {surface.name: surface for name in SOURCE_BACKENDS for surface in registry.get_backend(name).surfaces}
@@ -52,7 +52,7 @@ def test_first_stage_has_the_program_of_the_source(route):
 def test_export_stage_does_not_run_the_model(route):
     text = program_text(CONVOLUTION, route.route.export)
     assert "\n    x = np.asarray(x)\n" in text
-    runtimes = {"session", "compiled", "interpreter", "ReferenceEvaluator", "binary", "eval_module"}
+    runtimes = {"session", "compiled", "interpreter", "ReferenceEvaluator", "binary", "eval_module", "load_program"}
     assert not runtimes & {*re.findall(r"\w+", text)}
 
 
@@ -71,7 +71,7 @@ def test_evaluator_runs_the_same_model(route):
 def test_weights_are_constants_of_the_model(route):
     text = program_text(CONVOLUTION, route)
     # Only x is given to the runtime.
-    assert len(re.findall(r"\bx\.numpy\(\)|np\.asarray\(x\)", text)) == 1
+    assert len(re.findall(r"\bx\.numpy\(\)|np\.asarray\(x\)|execute\(\[x\]\)", text)) == 1
     assert "kernel.numpy()" not in text
     assert "np.asarray(kernel)" not in text
 
@@ -91,7 +91,8 @@ DYNAMIC_ROUTES = [route for route in ROUTES if ".dynamic" in route.name]
 
 def test_every_exporter_has_a_route_with_symbolic_extents():
     names = {route.name for route in ROUTES}
-    fixed = [route.name for route in ROUTES if route not in DYNAMIC_ROUTES]
+    # ExecuTorch plans its memory for the largest extents, which these models do not have.
+    fixed = [route.name for route in ROUTES if route not in DYNAMIC_ROUTES and "executorch" not in route.name]
     assert {name.replace(ROUTE_ARROW, f".dynamic{ROUTE_ARROW}") for name in fixed} <= names
 
 
@@ -131,8 +132,19 @@ def test_stages_of_symbolic_extents_export_the_same_model(route):
     assert "infer" not in program_text(CONVOLUTION, route.route.source)
 
 
-@pytest.mark.parametrize("name", ["routes-torch", "routes-jax"])
+@pytest.mark.parametrize("name", ["routes-torch", "routes-executorch", "routes-jax"])
 def test_routes_without_bfloat16(name):
     case = next(case for case in CASES.values() if case.operator == "max_pool" and case.dtype == "bfloat16")
     for route in registry.get_backend(name).surfaces:
         assert isinstance(translate(case, route), Unsupported)
+
+
+def test_executorch_gets_a_partitioner_for_xnnpack_only():
+    portable, xnnpack = (program_text(CONVOLUTION, one) for one in ROUTES if "executorch" in one.name)
+    assert "to_edge_transform_and_lower(exported)" in portable
+    assert "to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])" in xnnpack
+
+
+def test_evaluator_of_executorch_runs_the_core_operators_with_pytorch():
+    route = next(route for route in ROUTES if "executorch" in route.name)
+    assert "x = exported.run_decompositions().module()(x).numpy()" in program_text(CONVOLUTION, route.route.evaluator)

@@ -161,3 +161,9 @@ def test_progress_is_not_written_without_a_terminal(model):
 def test_the_time_limit_of_the_search_is_in_the_help():
     assert "--shrink-seconds" in run("--help").output
     assert "[default: 30" in run("--help").output
+
+
+def test_audit_and_compare_models_name_functions_in_the_same_way():
+    names = "BACKEND:FILE.py:FACTORY or BACKEND:MODULE:FACTORY, where FACTORY is a function that returns the model"
+    for command in ("audit", "compare-models"):
+        assert names in " ".join(CliRunner().invoke(cli, [command, "--help"]).output.split())

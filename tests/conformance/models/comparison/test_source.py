@@ -29,7 +29,8 @@ def test_models(text, source):
     ("text", "message"),
     [
         ("torch", "expected BACKEND:FILE.py:FACTORY"),
-        ("torch:net.py", "expected BACKEND:FILE.py:FACTORY"),
+        ("torch:net.py", "net.py has no factory after it; expected BACKEND:FILE.py:FACTORY"),
+        ("net.py:make", "it names no backend; expected BACKEND:FILE.py:FACTORY"),
         (":net.py:make", "expected BACKEND:FILE.py:FACTORY"),
         ("torch:net.py:", "'' is not the name of a factory"),
         ("torch:net.py:make()", "'make()' is not the name of a factory"),

@@ -1,0 +1,82 @@
+"""Routes from PyTorch through `torch.export` to ExecuTorch: its portable kernels, and XNNPACK."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from conformance.adapters import torch
+from conformance.adapters.api import Sizes
+from conformance.adapters.routes.route import FIXED, ModelRunner, make_route, module_lines
+from reports.results.vocabulary import ROUTE_ARROW, Level
+
+PACKAGES = ("executorch", "torch", "numpy")
+INSTRUCTION_VARIABLES = torch.INSTRUCTION_VARIABLES
+THREAD_SETTINGS = torch.THREAD_SETTINGS
+THREADS = f"""{torch.THREADS}
+import functools
+
+import tqdm
+
+# The thread that redraws a progress bar would end the process after each export.
+tqdm.tqdm.monitor_interval = 0
+# Each export lists all operators of PyTorch three times, which takes a third of its time.
+try:
+    from torch._export import utils
+
+    utils._collect_all_valid_cia_ops_for_namespace = functools.cache(utils._collect_all_valid_cia_ops_for_namespace)
+except (ImportError, AttributeError):  # not this version; exports take longer
+    pass
+"""
+SETUP = f"""{torch.SETUP}
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.exir import to_edge_transform_and_lower
+from executorch.runtime import Runtime
+
+runtime = Runtime.get()
+"""
+RESET = torch.RESET
+# The argument that selects the operators of a backend. The portable kernels run the others.
+PARTITIONERS: Mapping[str, str] = {
+    "executorch": "",
+    "executorch.xnnpack": ", partitioner=[XnnpackPartitioner()]",
+}
+
+
+def _export(
+    partitioner: str, lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], _sizes: Sizes = FIXED
+) -> Sequence[str]:
+    """Return lines that assign `edge`, the graph of the operators, and `buffer`, the model. Weights are buffers."""
+    return [
+        *module_lines(lines, weights, inputs),
+        f"exported = torch.export.export(model, ({', '.join(inputs)},))",
+        f"edge = to_edge_transform_and_lower(exported{partitioner})",
+        "buffer = edge.to_executorch().buffer",
+    ]
+
+
+RUNNER = ModelRunner(
+    ('method = runtime.load_program(buffer).load_method("forward")',),
+    lambda inputs: (f"x = method.execute([{', '.join(inputs)}])[0].numpy()",),
+)
+# The operators of ExecuTorch's graph, computed by PyTorch, which shares no kernels with ExecuTorch.
+EVALUATOR = ModelRunner(
+    (), lambda inputs: (f"x = exported.run_decompositions().module()({', '.join(inputs)}).numpy()",)
+)
+SURFACES = tuple(
+    make_route(
+        torch.FUNCTIONAL_SURFACE,
+        f"torch.export{ROUTE_ARROW}{runtime}",
+        runtime,
+        partial(_export, partitioner),
+        RUNNER,
+        to_numpy="x",
+        evaluate=EVALUATOR,
+        # NumPy has no bfloat16.
+        without_dtypes={"bfloat16"},
+        bfloat16=None,
+        # A case takes 0.5 to 0.9 s, or 3 to 4 s on a busy machine.
+        max_level=Level.SMOKE,
+    )
+    for runtime, partitioner in PARTITIONERS.items()
+)
