@@ -142,6 +142,12 @@ def get_backend(name: str, instructions: str = AVX2, device: Device = ON_CPU) ->
     raise ConformanceError("\n".join(own) or unknown)
 
 
+def distribution_of(name: str, package: str) -> str:
+    """Return the name for pip of a package of a backend: that in DISTRIBUTIONS of its adapter, or the package's."""
+    names: Mapping[str, str] = getattr(_module_of_backend(without_label(name)), "DISTRIBUTIONS", {})
+    return names.get(package, package)
+
+
 def backend_of_release(name: str, version: str) -> Backend:
     """Return a backend for a release of its framework, from the module `releases` of its adapter if it has one.
 

@@ -26,6 +26,7 @@ from conformance.adapters.api import (
 from conformance.adapters.mlx import convolution, windows
 
 PACKAGES = ("mlx", "numpy")
+DISTRIBUTIONS = {"mlx": "mlx[cpu]"}
 SETUP = """\
 import mlx.core as mx
 import mlx.nn as nn

@@ -88,7 +88,8 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
     if adapter.worker is not None or backend == registry.BUILT_IN_BACKEND:
         raise ConformanceError(f"backend {backend!r}: has no releases that pip installs")
     package, *others = adapter.packages
-    selected = select_versions(available_versions(package, python), versions, per_minor=per_minor)
+    distribution, *further = (registry.distribution_of(backend, one) for one in (package, *others) if one != "numpy")
+    selected = select_versions(available_versions(distribution, python), versions, per_minor=per_minor)
     catalogue = loading.load_catalogue()
     if not globs:
         catalogue = history_cases(catalogue, adapter, level)
@@ -97,9 +98,7 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
     if bisect and (len(catalogue.select(globs=globs)) != 1 or len(surfaces) != 1):
         raise click.UsageError("--bisect needs one case (--case ID) and one surface (--surface S)")
     folder = out / "history"
-    environments = ReleaseEnvironments(
-        folder / "environments", package, [one for one in others if one != "numpy"], python, keep
-    )
+    environments = ReleaseEnvironments(folder / "environments", package, distribution, further, python, keep)
     # Results of some cases must not replace the results of all.
     folder = folder / "selected" if globs or surfaces else folder
     options = RunOptions(Selection(level, surfaces, (), globs), out=folder)

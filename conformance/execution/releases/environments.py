@@ -1,4 +1,4 @@
-"""One environment for each release: a virtual environment with the release alone, over a base with what it needs."""
+"""One virtual environment for each release of a framework, with the packages that it needs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ OLD_NUMPY_MARK = "compiled using NumPy 1"
 class ReleaseEnvironments:
     """Environments of the releases of a package in a folder.
 
-    package: its name for pip and for the import; others: requirements of the base, without NumPy; python: interpreter
-    that makes the environments; keep: number of environments that remain on disk.
+    package: its name for the import; distribution: its name for pip; others: further requirements, without NumPy;
+    python: interpreter that makes the environments; keep: largest number of environments on disk.
     """
 
     folder: Path
     package: str
-    others: Sequence[str]
+    distribution: str
+    others: Sequence[str] = ()
     python: str = sys.executable
     keep: int = 3
 
@@ -36,52 +37,51 @@ class ReleaseEnvironments:
         """Return the interpreter of a release, installed first if necessary. Raises IncompleteRun with the reason."""
         problem = ""
         for numpy in ("numpy", OLD_NUMPY):
-            base = self._base(numpy)
-            python = self._install(version, base)
+            python = self._install(version, numpy, renew=bool(problem))
             problem = self._import_problem(python)
             if not problem:
                 return python
             if OLD_NUMPY_MARK not in problem:
                 break
         self.remove(version)
-        raise IncompleteRun(f"{self.package} {version}: cannot be imported: {problem.strip().splitlines()[-1]}")
-
-    def remove_old(self) -> None:
-        """Remove all but the `keep` environments that were used last."""
-        found = sorted(self.folder.glob(f"{self.package}-*"), key=lambda path: path.stat().st_mtime)
-        for path in found[: max(len(found) - self.keep, 0)]:
-            shutil.rmtree(path, ignore_errors=True)
+        raise IncompleteRun(f"{self.distribution} {version}: cannot be imported: {problem.strip().splitlines()[-1]}")
 
     def remove(self, version: str) -> None:
         """Remove the environment of a release."""
         shutil.rmtree(self._path(version), ignore_errors=True)
 
+    def _remove_old(self, keep: int) -> None:
+        """Remove all but the `keep` environments that were used last."""
+        found = sorted(self.folder.glob(f"{self.package}-*"), key=lambda path: path.stat().st_mtime_ns)
+        for path in found[: max(len(found) - keep, 0)]:
+            shutil.rmtree(path, ignore_errors=True)
+
     def _path(self, version: str) -> Path:
         return self.folder / f"{self.package}-{version}"
 
-    def _base(self, numpy: str) -> Path:
-        """Return the folder of packages of a base, made on first use. Raises IncompleteRun."""
-        path = self.folder / ("base-old-numpy" if numpy == OLD_NUMPY else "base")
-        if not (path / "complete").exists():
-            shutil.rmtree(path, ignore_errors=True)
-            self._pip(f"base of {self.package}", path, [numpy, *self.others])
-            (path / "complete").touch()
-        return path
-
-    def _install(self, version: str, base: Path) -> str:
+    def _install(self, version: str, numpy: str, *, renew: bool) -> str:
         path = self._path(version)
-        python = path / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-        # Renewed if the environment is incomplete or was made over the other base.
-        if not (path / "complete").exists():
+        if renew or not (path / "complete").exists():
             self.remove(version)
-            self._execute(f"{self.package} {version}", [self.python, "-m", "venv", "--without-pip", str(path)])
-            requirement = [f"{self.package}=={version}", "--no-deps"]
-            self._pip(f"{self.package} {version}", path / "packages", requirement)
-            (path / "complete").touch()
-        (packages,) = [*path.glob("lib/python*/site-packages"), *path.glob("Lib/site-packages")]
-        folders = f"{(path / 'packages').resolve()}\n{base.resolve()}\n"
-        (packages / "release.pth").write_text(folders, encoding="utf-8")
+            self._remove_old(self.keep - 1)
+            try:
+                self._make(path, version, numpy)
+            except IncompleteRun:
+                self.remove(version)
+                raise
+        path.touch()
+        python = path / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
         return str(python.absolute())
+
+    def _make(self, path: Path, version: str, numpy: str) -> None:
+        """Make an environment. pip of `python` installs into it, so it needs no pip of its own."""
+        name = f"{self.distribution} {version}"
+        self._execute(name, [self.python, "-m", "venv", "--without-pip", str(path)])
+        (packages,) = [*path.glob("lib/python*/site-packages"), *path.glob("Lib/site-packages")]
+        options = ["--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "--target", str(packages)]
+        requirements = [f"{self.distribution}=={version}", *self.others, numpy]
+        self._execute(name, [self.python, "-m", "pip", "install", *options, *requirements])
+        (path / "complete").touch()
 
     def _import_problem(self, python: str) -> str:
         """Return what the import prints if it fails or if the release needs the other NumPy; "" otherwise."""
@@ -95,10 +95,6 @@ class ReleaseEnvironments:
         if OLD_NUMPY_MARK in done.stderr:
             return f"{done.stderr}\n{OLD_NUMPY_MARK}"
         return (done.stderr or f"exit status {done.returncode}") if done.returncode else ""
-
-    def _pip(self, name: str, target: Path, requirements: Sequence[str]) -> None:
-        options = ["--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "--target", str(target)]
-        self._execute(name, [self.python, "-m", "pip", "install", *options, *requirements])
 
     @staticmethod
     def _execute(name: str, command: Sequence[str]) -> None:

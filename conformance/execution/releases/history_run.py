@@ -96,5 +96,4 @@ class ReleaseRuns:
         )
         run = Run(backend, self.cases, ledger_for(backend), options, python=python, compute_expected=self.expected)
         run.execute(self.path(version), progress=count_crashes, log=log)
-        self.environments.remove_old()
         return self.path(version)

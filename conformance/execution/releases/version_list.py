@@ -16,8 +16,12 @@ INDEX_SECONDS = 120
 
 
 def available_versions(package: str, python: str) -> list[str]:
-    """Return the versions of a package that pip finds for an interpreter, oldest first. Raises ConformanceError."""
-    command = [python, "-m", "pip", "index", "versions", package, "--disable-pip-version-check"]
+    """Return the versions of a package that pip finds for an interpreter, oldest first. Raises ConformanceError.
+
+    package: its name for pip, with or without extras in brackets.
+    """
+    name = package.partition("[")[0]
+    command = [python, "-m", "pip", "index", "versions", name, "--disable-pip-version-check"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=INDEX_SECONDS, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired) as error:
