@@ -8,6 +8,7 @@ its error bound too.
 from reference.arithmetic.bound import NoBound
 from reference.arithmetic.exact import Exact
 from reference.arithmetic.rounding import round_to
+from reference.geometry.resampling import ResampledAxis, resampled_axes
 from reference.geometry.windows import Windows
 from reference.operators import (
     adaptive_pooling as _adaptive_pooling,
@@ -23,6 +24,7 @@ from reference.operators import (
     padding as _padding,
     pooling as _pooling,
     pooling_grad as _pooling_grad,
+    resizing as _resizing,
     softmax_pooling as _softmax_pooling,
     softmax_pooling_grad as _softmax_pooling_grad,
     stochastic_pooling as _stochastic_pooling,
@@ -64,11 +66,14 @@ fractional_max_pool_grad = values_only(_indexed_grad.fractional_max_pool_grad)
 stochastic_pool_grad = values_only(_stochastic_pooling_grad.stochastic_pool_grad)
 stochastic_pool_probabilities_grad = values_only(_stochastic_pooling_grad.stochastic_pool_probabilities_grad)
 pad_grad = values_only(_indexed_grad.pad_grad)
+resize = values_only(_resizing.resize)
+resize_grad = values_only(_resizing.resize_grad)
 
 __all__ = [
     "OPERATORS",
     "Exact",
     "NoBound",
+    "ResampledAxis",
     "Windows",
     "adaptive_avg_pool",
     "adaptive_avg_pool_grad",
@@ -98,6 +103,9 @@ __all__ = [
     "min_pool_grad",
     "pad",
     "pad_grad",
+    "resampled_axes",
+    "resize",
+    "resize_grad",
     "round_to",
     "softmax_pool",
     "softmax_pool_grad",

@@ -32,6 +32,32 @@ class PadMode(Word):
     WRAP = "wrap"
 
 
+class ResizeMode(Word):
+    """How resizing computes an output cell from the cells of x around its coordinate."""
+
+    NEAREST = "nearest"
+    LINEAR = "linear"
+    CUBIC = "cubic"
+
+
+class Coordinates(Word):
+    """The coordinate of an output cell in x when resizing; the words of ONNX."""
+
+    HALF_PIXEL = "half_pixel"
+    PYTORCH_HALF_PIXEL = "pytorch_half_pixel"
+    ASYMMETRIC = "asymmetric"
+    ALIGN_CORNERS = "align_corners"
+
+
+class NearestRounding(Word):
+    """The cell that a coordinate selects when resizing; the words of ONNX."""
+
+    FLOOR = "floor"
+    CEIL = "ceil"
+    ROUND_PREFER_FLOOR = "round_prefer_floor"
+    ROUND_PREFER_CEIL = "round_prefer_ceil"
+
+
 class PaddingWord(Word):
     """Padding that is computed from the extents."""
 
@@ -53,6 +79,7 @@ class ParameterKind(Enum):
     """The form of a parameter. The schema, the command-line option and the levels of a sweep follow from it."""
 
     SIZES = "a whole number, or one for each spatial axis"
+    SCALES = "a number, or one for each spatial axis"
     PADDING = "a whole number, a number or (before, after) pair for each spatial axis, or a PaddingWord"
     PAIRS = "a (before, after) pair for each spatial axis"
     CHOICE = "one of the words in `choices`"
@@ -62,7 +89,7 @@ class ParameterKind(Enum):
     NUMBER = "a number, in `limits` if there are any"
 
 
-PER_AXIS_KINDS = frozenset({ParameterKind.SIZES, ParameterKind.PADDING, ParameterKind.PAIRS})
+PER_AXIS_KINDS = frozenset({ParameterKind.SIZES, ParameterKind.SCALES, ParameterKind.PADDING, ParameterKind.PAIRS})
 
 
 @dataclass(frozen=True)
@@ -122,6 +149,7 @@ class Geometry(Enum):
     GLOBAL = "one output reads all cells"
     BINS = "each output reads one of `output_size` nearly equal parts"
     FRACTIONS = "each output reads a window, and random samples place the windows"
+    RESAMPLING = "each output interpolates the cells around its coordinate"
     UNPOOLING = "each input is written to a given position of the output"
 
 
@@ -217,7 +245,9 @@ class Operator:
         """The folder of its file in the catalogue."""
         if self.is_gradient:
             return "gradients"
-        return "convolution" if self.has_weights else "padding" if self.geometry is Geometry.PADS else "pooling"
+        if self.has_weights:
+            return "convolution"
+        return {Geometry.PADS: "padding", Geometry.RESAMPLING: "resampling"}.get(self.geometry, "pooling")
 
     def kernel_shape(self, channels: int, out: int, groups: int, window: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of the weights; channels, out: input and output channels of each group."""

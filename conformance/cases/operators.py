@@ -18,17 +18,21 @@ from conformance.cases.operator_types import (
     GRADIENT_SUFFIX,
     PER_AXIS_KINDS,
     Arithmetic,
+    Coordinates,
     Geometry,
     Input,
+    NearestRounding,
     Operation,
     Operator,
     PaddingWord,
     PadMode,
     Parameter,
     ParameterKind,
+    ResizeMode,
     Rounding,
     Ties,
 )
+from reports.results.vocabulary import Word
 
 __all__ = [
     "FORWARD_OPERATORS",
@@ -40,13 +44,16 @@ __all__ = [
     "WEIGHT_INPUTS",
     "WINDOW_PARAMETERS",
     "Arithmetic",
+    "Coordinates",
     "Geometry",
+    "NearestRounding",
     "Operation",
     "Operator",
     "PadMode",
     "PaddingWord",
     "Parameter",
     "ParameterKind",
+    "ResizeMode",
     "Rounding",
     "Ties",
     "drawing_properties",
@@ -88,6 +95,9 @@ _PARAMETERS = (
               id_prefix="include"),
     Parameter("output_size", ParameterKind.SIZES, None, "Extent of the output on each spatial axis.",
               required=True, id_prefix="to", always_in_id=True),
+    Parameter("size", ParameterKind.SIZES, None, "Extent of the resized output on each spatial axis.", id_prefix="to"),
+    Parameter("scale", ParameterKind.SCALES, None,
+              "Output cells for each input cell; the extent is rounded down. Instead of a size.", id_prefix="by"),
     Parameter("output_padding", ParameterKind.SIZES, 0,
               "Cells that a transposed convolution adds after each spatial axis.", id_prefix="op"),
     Parameter("p", ParameterKind.NUMBER, 2, "The power of a norm.", limits=(1, 1_000_000), id_prefix="norm"),
@@ -97,9 +107,17 @@ _PARAMETERS = (
               "Number of groups. Input and output channels are split into groups that are convolved separately.",
               limits=(1, 10_000), id_prefix="g"),
     Parameter("mode", ParameterKind.CHOICE, PadMode.CONSTANT.value,
-              "The values that padding has. edge repeats the last cell, reflect mirrors without the last cell, "
-              "symmetric mirrors with it, wrap continues at the opposite end.",
-              choices=tuple(PadMode), is_geometric=True),
+              "The values that padding has: edge repeats the last cell, reflect mirrors without the last cell, "
+              "symmetric mirrors with it, wrap continues at the opposite end. For resize: the interpolation.",
+              choices=(*PadMode, *ResizeMode), is_geometric=True),
+    Parameter("coordinates", ParameterKind.CHOICE, Coordinates.HALF_PIXEL.value,
+              "The coordinate of an output cell in the input, by its name in ONNX.",
+              choices=tuple(Coordinates), always_in_id=True, is_geometric=True),
+    Parameter("nearest_rounding", ParameterKind.CHOICE, NearestRounding.ROUND_PREFER_FLOOR.value,
+              "The cell that a coordinate selects in the mode nearest, by its name in ONNX.",
+              choices=tuple(NearestRounding), is_geometric=True),
+    Parameter("cubic_a", ParameterKind.NUMBER, -0.75, "The parameter of the cubic kernel: -0.75 or -0.5.",
+              limits=(-1, 0), id_prefix="a", is_geometric=True),
     Parameter("value", ParameterKind.NUMBER, 0, "The value that constant padding writes.", id_prefix="v"),
     Parameter("ties", ParameterKind.CHOICE, Ties.FIRST.value, "Which of several equal values receives the gradient.",
               choices=tuple(Ties), id_prefix="ties.", always_in_id=True),
@@ -121,6 +139,11 @@ WEIGHT_INPUTS = ("kernel", "bias")
 def _parameters(*names: str, **defaults: object) -> tuple[Parameter, ...]:
     """Return parameters by name; defaults: defaults that differ from those in PARAMETERS."""
     return tuple(replace(PARAMETERS[name], default=defaults.get(name, PARAMETERS[name].default)) for name in names)
+
+
+def _with_choices(parameter: Parameter, choices: type[Word], **changed: Any) -> Parameter:
+    """Return a parameter with some of its words only."""
+    return replace(parameter, choices=tuple(choices), **changed)
 
 
 def _combinations(terms: Array) -> Array:
@@ -149,6 +172,16 @@ def _product_operations(terms: Array) -> Mapping[Operation, Array]:
 _POOLING, _OUTPUT_SIZE = _parameters(*WINDOW_PARAMETERS), _parameters("output_size")
 _CONVOLUTION = _parameters("stride", "padding", "dilation", "groups", stride=1)
 _CONVOLUTION_INPUTS = ("x", *WEIGHT_INPUTS)
+_PAD_PARAMETERS = (
+    *_parameters("pads"),
+    _with_choices(PARAMETERS["mode"], PadMode),
+    *_parameters("value"),
+)
+_RESIZE_PARAMETERS = (
+    *_parameters("size", "scale"),
+    _with_choices(PARAMETERS["mode"], ResizeMode, default=None, required=True),
+    *_parameters("coordinates", "nearest_rounding", "cubic_a"),
+)
 # fmt: off
 _FORWARD_OPERATORS = (
     Operator("max_pool", "The maximum of each window. Padding is never the maximum.",
@@ -186,8 +219,10 @@ _FORWARD_OPERATORS = (
              "samples are an input.",
              Geometry.WINDOWS, Arithmetic.PROBABILITIES, _POOLING, inputs=("x", "draws")),
     Operator("pad", "The input with cells added before and after each spatial axis. Negative padding crops.",
-             Geometry.PADS, Arithmetic.SELECTION, _parameters("pads", "mode", "value"),
+             Geometry.PADS, Arithmetic.SELECTION, _PAD_PARAMETERS,
              has_disputed_geometry=True, operations=lambda _terms: {}),
+    Operator("resize", "The input at another size: each output cell interpolates the input cells around its "
+             "coordinate, without antialiasing.", Geometry.RESAMPLING, Arithmetic.AVERAGE, _RESIZE_PARAMETERS),
     Operator("conv", "The cross-correlation of the input with the kernel, plus the bias. The kernel is not flipped.",
              Geometry.WINDOWS, Arithmetic.SUM, _CONVOLUTION, inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",),
              operations=_product_operations),

@@ -85,6 +85,9 @@ def parse_parameters(
         raise CaseError(("output",), f"{operator.name} returns {outputs}, not {given['output']!r}")
     if given.get("output") in operator.optional_inputs and given["output"] not in raw:
         raise CaseError(("output",), f"the case has no input {given['output']}, so there is no gradient of it")
+    _check_words(operator, given)
+    if "scale" in known and given["size"] is None and given["scale"] is None:
+        raise CaseError((), f"{operator.name} needs the key 'size', or a scale")
     given.update(_per_axis_parameters(operator, given, inputs, invalid=invalid))
     if raw.get("padding") == FRAMEWORK_SAME:
         given["padding"] = FRAMEWORK_SAME
@@ -100,6 +103,14 @@ def parse_parameters(
         given[ARRAYS_KEY] = ArrayUse(raw[ARRAYS_KEY]).value
         _check_arrays(given[ARRAYS_KEY], inputs)
     return {key: value for key, value in given.items() if key not in omitted}
+
+
+def _check_words(operator: Operator, given: Mapping[str, Any]) -> None:
+    """Raise CaseError for a word of another operator. The schema has the words of all operators."""
+    for one in operator.parameters:
+        value = given[one.name]
+        if one.kind is ParameterKind.CHOICE and value is not None and value not in one.choices:
+            raise CaseError((one.name,), f"{value!r} is not {', '.join(one.choices[:-1])} or {one.choices[-1]}")
 
 
 def _check_drawn(operator: Operator, drawn: str) -> None:
@@ -127,7 +138,8 @@ def _per_axis_parameters(
     if operator.geometry is Geometry.WINDOWS:
         return _window_parameters(given, inputs, invalid=invalid)
     rank = len(inputs["x"].shape) - 2
-    sizes = [one.name for one in operator.parameters if one.kind is ParameterKind.SIZES]
+    kinds = {ParameterKind.SIZES, ParameterKind.SCALES}
+    sizes = [one.name for one in operator.parameters if one.kind in kinds and given[one.name] is not None]
     return {name: _repeat_per_axis(given[name], rank) for name in sizes}
 
 
@@ -228,6 +240,6 @@ def _spread_scalars(given: Mapping[str, Any], window: Any, rank: int) -> dict[st
 
 def plain_value(value: Any) -> Any:
     """Convert lists to tuples and decimals to floats."""
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return tuple(plain_value(item) for item in value)
     return float(value) if isinstance(value, Decimal) else value

@@ -123,7 +123,7 @@ def _all_inputs(operator: Operator, raw: Mapping[str, Any], case: Case) -> dict[
         if name in raw and name not in inputs:
             try:
                 shape = input_shape(name, case)
-            except (ValueError, LookupError):
+            except (ValueError, LookupError, TypeError):
                 raise CaseError((name,), "needs a shape: it cannot be derived from the case") from None
             inputs[name] = _parse_array({**raw[name], "shape": list(shape)}, name, raw["x"])
     return {name: inputs[name] for name in operator.inputs if name in inputs}

@@ -15,7 +15,7 @@ from typing import Any
 from conformance.cases.arrays import Array
 from conformance.cases.case import ARRAYS_KEY, MIXED_KEY, WORDS_KEY, Case
 from conformance.cases.operators import OPERATORS, Geometry, PadMode, Rounding
-from reference import Windows
+from reference import ResampledAxis, Windows, resampled_axes
 from reports.results.vocabulary import Word
 
 PerAxisPairs = tuple[tuple[int, int], ...]
@@ -164,6 +164,12 @@ class Step:
             for size, window, stride, dilation, pads, output_padding in axes
         )
 
+    @cached_property
+    def resampled(self) -> tuple[ResampledAxis, ...]:
+        """The axes of resizing, with the coordinates of the output cells. Raises ValueError for invalid parameters."""
+        given = self.parameters
+        return resampled_axes(self.shape[2:], given.get("size"), given.get("scale"), given["coordinates"])
+
     def with_parameters(self, **changed: Any) -> Step:
         """Return a copy of the step with some parameters changed."""
         return replace(self, parameters={**self.parameters, **changed})
@@ -180,6 +186,7 @@ GEOMETRY_EXTENTS: Mapping[Geometry, Callable[[Step], tuple[int, ...]]] = Mapping
         Geometry.TRANSPOSED: Step._transposed_extents,
         Geometry.PADS: Step._padded_extents,
         Geometry.GLOBAL: lambda step: (1,) * step.rank,
+        Geometry.RESAMPLING: lambda step: tuple(axis.output for axis in step.resampled),
     }
 )
 BUILDING_BLOCK_EXTENTS: Mapping[BuildingBlock, Callable[[Step], tuple[int, ...]]] = MappingProxyType(

@@ -37,6 +37,7 @@ MAX_PAD = 1_000_000
 PAD_KINDS = frozenset({ParameterKind.PADDING, ParameterKind.PAIRS})
 ALLOWED_TYPES: Mapping[ParameterKind, tuple[type, ...]] = {
     ParameterKind.NUMBER: (int, float),
+    ParameterKind.SCALES: (int, float),
     ParameterKind.FLAG: (bool,),
     ParameterKind.CHOICE: (str,),
     ParameterKind.OUTPUT: (str,),
@@ -44,6 +45,7 @@ ALLOWED_TYPES: Mapping[ParameterKind, tuple[type, ...]] = {
 """Types of scalar parameters. All others are integers, lists of integers or None."""
 MAX_NESTING: Mapping[ParameterKind, int] = {
     ParameterKind.SIZES: 1,
+    ParameterKind.SCALES: 1,
     ParameterKind.PADDING: 2,
     ParameterKind.PAIRS: 2,
 }

@@ -9,11 +9,22 @@ from types import MappingProxyType
 from typing import Any
 
 from conformance.cases.generators import GeneratorName
-from conformance.cases.operators import PARAMETERS, PER_AXIS_KINDS, Geometry, PadMode, ParameterKind, Rounding
-from reference import Windows
+from conformance.cases.operators import (
+    PARAMETERS,
+    PER_AXIS_KINDS,
+    Geometry,
+    NearestRounding,
+    PadMode,
+    ParameterKind,
+    ResizeMode,
+    Rounding,
+)
+from conformance.cases.parameters import plain_value
+from reference import Windows, resampled_axes
 
 FactorLevel = Any
 LevelWriter = Callable[[FactorLevel, int], str]
+DEFAULT_CUBIC_A = PARAMETERS["cubic_a"].default
 
 
 def _number_writer(prefix: str) -> LevelWriter:
@@ -38,6 +49,11 @@ def _padding_writer(prefix: str) -> LevelWriter:
     return write
 
 
+def _word_writer(prefix: str) -> LevelWriter:
+    # The last parts of an id have no underscores.
+    return lambda level, _rank: prefix + _number_text(level).replace("_", ".")
+
+
 def _flag_writer(prefix: str) -> LevelWriter:
     return lambda level, _rank: prefix if level else f"no.{prefix}"
 
@@ -53,6 +69,8 @@ def _number_text(value: object) -> str:
 
 _WRITERS: Mapping[ParameterKind, Callable[[str], LevelWriter]] = {
     ParameterKind.SIZES: _per_axis_writer,
+    ParameterKind.SCALES: _per_axis_writer,
+    ParameterKind.CHOICE: _word_writer,
     ParameterKind.PADDING: _padding_writer,
     ParameterKind.PAIRS: _padding_writer,
     ParameterKind.FLAG: _flag_writer,
@@ -116,7 +134,7 @@ def level_pairs(level: FactorLevel, rank: int) -> tuple[tuple[int, int], ...]:
 def spatial_value(key: str, level: FactorLevel, rank: int) -> Any:
     """Return a level of a parameter in the form of a case in a YAML file."""
     kind = PARAMETERS[key].kind
-    if kind is ParameterKind.SIZES:
+    if kind in {ParameterKind.SIZES, ParameterKind.SCALES}:
         return list(level_per_axis(level, rank))
     if kind in PER_AXIS_KINDS and not isinstance(level, str):
         return [list(pair) for pair in level_pairs(level, rank)]
@@ -193,6 +211,25 @@ def _has_valid_fractions(level: FactorLevels, size: Sequence[int], rank: int) ->
     return all(window + output - 1 <= extent for extent, window, output in axes)
 
 
+def _has_valid_resampling(level: FactorLevels, size: Sequence[int], rank: int) -> bool:
+    """Whether the output has cells, and no cell depends on the rounding of a coordinate.
+
+    In the mode nearest, a coordinate at which the selected cell changes must be exact in every floating type, which
+    it is if the step is a binary fraction; the catalogue asks for other such coordinates by conventions.
+    """
+    given = {name: plain_value(level_per_axis(level[name], rank)) for name in ("size", "scale") if name in level}
+    try:
+        axes = resampled_axes(size, given.get("size"), given.get("scale"), level.get("coordinates", "half_pixel"))
+    except ValueError:
+        return False
+    rule = level.get("nearest_rounding", NearestRounding.ROUND_PREFER_FLOOR.value)
+    if level.get("mode") != ResizeMode.NEAREST:
+        # Other modes have no rounding rule, and only the cubic one has a parameter.
+        has_own = level.get("cubic_a", DEFAULT_CUBIC_A) == DEFAULT_CUBIC_A or level.get("mode") == ResizeMode.CUBIC
+        return rule == NearestRounding.ROUND_PREFER_FLOOR and has_own
+    return not any(axis.has_inexact_steps_at(rule) for axis in axes)
+
+
 def _is_always_possible(_level: FactorLevels, _size: Sequence[int], _rank: int) -> bool:
     return True
 
@@ -206,6 +243,7 @@ GEOMETRY_CHECKS: Mapping[Geometry, Callable[[FactorLevels, Sequence[int], int], 
         Geometry.FRACTIONS: _has_valid_fractions,
         Geometry.BINS: _is_always_possible,
         Geometry.GLOBAL: _is_always_possible,
+        Geometry.RESAMPLING: _has_valid_resampling,
     }
 )
 """Whether the levels describe a valid geometry; arguments: the levels, the extents of x and the rank."""

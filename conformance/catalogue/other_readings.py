@@ -16,7 +16,7 @@ import numpy as np
 
 from conformance.cases.arrays import Array
 from conformance.cases.case import Case, Value
-from conformance.cases.operators import OPERATORS, ParameterKind
+from conformance.cases.operators import OPERATORS, PARAMETERS, ParameterKind
 from conformance.judging.expected import Expected, compute_reference
 
 MIN_DISTANCE_IN_BOUNDS = 1000
@@ -50,7 +50,7 @@ def _parameter_changes(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield "with padding before and after swapped", {"padding": swapped}
     for parameter in OPERATORS[case.operator].parameters:
         name, value = parameter.name, parameters[parameter.name]
-        if parameter.kind is ParameterKind.SIZES:
+        if parameter.kind in {ParameterKind.SIZES, ParameterKind.SCALES} and value is not None:
             yield f"with {name} in reverse order of axes", {name: tuple(reversed(value))}
     if "dilation" in parameters:
         ones = (1,) * len(parameters["dilation"])
@@ -59,6 +59,9 @@ def _parameter_changes(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for parameter in OPERATORS[case.operator].parameters:
         if parameter.kind is ParameterKind.NUMBER and parameter.limits:
             yield f"with {parameter.name} increased by 1", {parameter.name: parameters[parameter.name] + 1}
+    for name in ("coordinates", "nearest_rounding"):
+        for word in PARAMETERS[name].choices if name in parameters else ():
+            yield f"with {name} {word}", {name: word}
     if "divisor" in parameters:
         yield from _divisor_changes(parameters)
 

@@ -69,6 +69,23 @@ class SizesType(Kind):
         return numbers[0] if len(numbers) == 1 else numbers
 
 
+class ScalesType(Kind):
+    """A number, or one number per axis separated by commas."""
+
+    name = "scales"
+    metavar = "NUMBER[,NUMBER…]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a number or a tuple of numbers."""
+        if not isinstance(value, str):
+            return value
+        parts = value.split(",")
+        if len(parts) > MAX_NUMBERS or not all(re.fullmatch(r"-?\d{1,9}(\.\d{1,9})?", part) for part in parts):
+            self.fail(f"{value!r} is not a number or a comma-separated number per axis, such as 2,0.5", param, ctx)
+        numbers = tuple(float(part) if "." in part else int(part) for part in parts)
+        return numbers[0] if len(numbers) == 1 else numbers
+
+
 SHAPE_PATTERN = re.compile(r"[0-9]{1,8}([x,][0-9]{1,8})*")
 MAX_INPUT_AXES = 8
 MAX_INPUT_EXTENT = 10_000_000
@@ -178,6 +195,7 @@ def parameter_type(parameter: Parameter) -> Any:
         return click.Choice([*dict.fromkeys(names)])
     return {
         ParameterKind.SIZES: SizesType(),
+        ParameterKind.SCALES: ScalesType(),
         ParameterKind.PADDING: PaddingType(),
         ParameterKind.PAIRS: PaddingType(()),
         # click would show the names of enum members instead of their texts.
@@ -190,6 +208,7 @@ def parameter_type(parameter: Parameter) -> Any:
 
 KIND_FORMATS = {
     ParameterKind.SIZES: "3, or one number per axis: 3,2.",
+    ParameterKind.SCALES: "2, or one number per axis: 2,0.5.",
     ParameterKind.PADDING: (
         f"1, or one number per axis: 1,0; before:after: 1:0 or 1:0,2:2; {', '.join(map(str, PaddingWord))}."
     ),

@@ -47,7 +47,9 @@ MAX_BINNED_CELLS = 150
 """Maximum number of output cells of an operator that is computed bin by bin."""
 MAX_DRAW_ATTEMPTS = 400
 """Maximum number of draws until one is valid and affordable."""
-SIZE_KINDS = frozenset({ParameterKind.SIZES, ParameterKind.PADDING, ParameterKind.PAIRS, ParameterKind.COUNT})
+SIZE_KINDS = frozenset(
+    {ParameterKind.SIZES, ParameterKind.SCALES, ParameterKind.PADDING, ParameterKind.PAIRS, ParameterKind.COUNT}
+)
 """Kinds of parameters that are drawn independently of the sweeps."""
 WORD_FACTORS = (*(one.name for one in PARAMETERS.values() if one.kind not in SIZE_KINDS), "bias")
 """Factors whose levels are taken from the sweeps of the operator."""

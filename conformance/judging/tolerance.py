@@ -19,13 +19,16 @@ import numpy as np
 from conformance.adapters.api import Surface
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS, WEIGHT_INPUTS
+from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, WEIGHT_INPUTS
 from conformance.judging.expected import Target
 from reference import Exact, NoBound
 from reports.results.vocabulary import How
 
 OWN_DTYPE = "own"
 """Answer of a surface that adds 16-bit numbers in their own dtype."""
+
+SHORT_ANSWERS = frozenset({OWN_DTYPE, "rounded"})
+"""Answers of a surface that rounds intermediate results or weights to the 16-bit dtype."""
 
 TF32_RELATIVE_ERROR = 2.0**-10
 """Largest relative error of a float32 number truncated to the 11 bits of TF32; with rounding it is half of that."""
@@ -40,11 +43,15 @@ def accumulation_convention(case: Case) -> str:
 
 
 def rounds_to_own_dtype(case: Case, surface: Surface, how: How) -> bool:
-    """Whether intermediate results are rounded to the 16-bit dtype of the case."""
+    """Whether intermediate results, or weights of an interpolation, are rounded to the 16-bit dtype of the case."""
     if case.dtype not in SHORT_FLOATS:
         return False
-    declaration = surface.declarations.get(accumulation_convention(case))
-    return how == How.COMPOSED or (declaration is not None and declaration.answer == OWN_DTYPE)
+    conventions = (
+        accumulation_convention(case),
+        f"{case.operator.removesuffix(GRADIENT_SUFFIX)}/weights-in-{case.dtype}",
+    )
+    declared = {surface.declarations[name].answer for name in conventions if name in surface.declarations}
+    return how == How.COMPOSED or bool(declared & SHORT_ANSWERS)
 
 
 def target_for(

@@ -19,11 +19,13 @@ Schema = dict[str, Any]
 SCHEMA_FILE = catalogue_folder() / "schema.json"
 KIND_REFERENCES = {
     ParameterKind.SIZES: "perAxis",
+    ParameterKind.SCALES: "scales",
     ParameterKind.PADDING: "padding",
     ParameterKind.PAIRS: "pairs",
 }
 LEVEL_REFERENCES = {
     ParameterKind.SIZES: "perAxis",
+    ParameterKind.SCALES: "scales",
     ParameterKind.PADDING: "paddingLevel",
     ParameterKind.PAIRS: "padsLevel",
 }

@@ -68,6 +68,16 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
     "fractional_max_pool": (CommonCall("A window of 2, output size 5", {"window": 2, "output_size": 5}),),
     "stochastic_pool_probabilities": (CommonCall("A window of 2", {"window": 2}),),
     "stochastic_pool": (CommonCall("A window of 2", {"window": 2}),),
+    "resize": (
+        CommonCall("Linear, twice the size", {"size": 16, "mode": "linear"}),
+        CommonCall("Linear, half the size", {"size": 4, "mode": "linear"}),
+        CommonCall("Linear, corners aligned", {"size": 16, "mode": "linear", "coordinates": "align_corners"}),
+        CommonCall(
+            "Nearest, the cell at the corner",
+            {"size": 16, "mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "floor"},
+        ),
+        CommonCall("Cubic", {"size": 16, "mode": "cubic"}),
+    ),
     "pad": (
         CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),
         CommonCall("A constant, asymmetric", {"pads": [[0, 1], [2, 1]], "value": -1}),

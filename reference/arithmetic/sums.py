@@ -98,7 +98,7 @@ def _exact_sum_at(wide: Array, add: LinearMap, divisors: Array) -> Callable[[Pos
 
     @cache
     def totals() -> Array:
-        return add(_as_scaled_integers(wide) * (denominator // divisors.astype(object)))
+        return add(as_scaled_integers(wide) * (denominator // divisors.astype(object)))
 
     def exactly(position: Position) -> Fraction:
         return Fraction(int(totals()[position]), denominator << INTEGER_SHIFT_BITS)
@@ -106,7 +106,7 @@ def _exact_sum_at(wide: Array, add: LinearMap, divisors: Array) -> Callable[[Pos
     return exactly
 
 
-def _as_scaled_integers(wide: Array) -> Array:
+def as_scaled_integers(wide: Array) -> Array:
     """Return finite float64 numbers times 2**SHIFT, as Python's integers."""
     ratios = (number.as_integer_ratio() for number in wide.ravel().tolist())
     integers = np.empty(wide.size, dtype=object)
@@ -142,7 +142,7 @@ def exact_products(a: Array, b: Array, multiply: BilinearMap) -> Exact:
 
     @cache
     def totals() -> Array:
-        return multiply(_as_scaled_integers(a), _as_scaled_integers(b))
+        return multiply(as_scaled_integers(a), as_scaled_integers(b))
 
     def exactly(position: Position) -> Fraction:
         return Fraction(int(totals()[position]), 1 << 2 * INTEGER_SHIFT_BITS)

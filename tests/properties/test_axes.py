@@ -20,6 +20,7 @@ PARAMETERS = {
     Geometry.GLOBAL: ({},),
     Geometry.BINS: ({"output_size": 2},),
     Geometry.FRACTIONS: ({"window": 1, "output_size": 2},),
+    Geometry.RESAMPLING: ({"size": 4, "mode": "linear"}, {"size": 6, "mode": "nearest"}),
     Geometry.PADS: tuple({"pads": 1, "mode": mode} for mode in ("constant", "edge", "reflect", "symmetric", "wrap")),
 }
 

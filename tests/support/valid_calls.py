@@ -17,6 +17,7 @@ CALLS = {
     "fractional_max_pool": ([X], {"window": 2, "output_size": 2, "samples": np.full((2, 2, 2), 0.5)}),
     "stochastic_pool": ([X], {"window": 2, "draws": np.full((2, 2, 2, 2), 0.5, np.float32)}),
     "pad": ([X], {"pads": 1}),
+    "resize": ([X], {"size": 2}),
     "conv": ([X, KERNEL, BIAS], {}),
     "conv_transpose": ([X, KERNEL, BIAS], {}),
 }

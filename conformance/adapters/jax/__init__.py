@@ -39,7 +39,7 @@ from conformance.adapters.api import (
     tuple_of,
     unsupported_lowering,
 )
-from conformance.adapters.jax import words
+from conformance.adapters.jax import resizing, words
 from conformance.adapters.jax.convolution import biased_conv, composed_transpose, lax_conv, lax_transpose
 from conformance.adapters.jax.flax import Linen, Nnx
 from conformance.adapters.jax.pooling import LayoutPooling
@@ -187,7 +187,7 @@ def _shared_lowerings(pooling: LayoutPooling) -> Mapping[str, Lowering]:
 
 
 # XLA computes every dtype, so bool is missing only where sums of it have no meaning.
-DTYPES = {"": FLOATING | INTEGERS} | dict.fromkeys((*SELECTION_OPERATORS, "pad"), ALL_DTYPES)
+DTYPES = {"": FLOATING | INTEGERS} | dict.fromkeys((*SELECTION_OPERATORS, "pad", "resize"), ALL_DTYPES)
 BFLOAT16_CONVERSION = Bfloat16Conversion("{}.view(jnp.bfloat16)", "{}.astype(jnp.bfloat16)")
 # In JAX 0.10, jnp.asarray compiles once for every shape and dtype; device_put does not compile.
 TO_FRAMEWORK, TO_NUMPY = "jax.device_put({})", "np.asarray(x)"
@@ -211,6 +211,7 @@ def _flax_surface(api: Linen | Nnx) -> Surface:
             # lax.conv_transpose has no default layout for more axes, and the layers pass none.
             **limit_axes({"conv_transpose": api.conv_transpose}),
             "pad": api.no_padding,
+            "resize": resizing.CHANNELS_LAST,
             **_shared_lowerings(CHANNELS_LAST_POOLING),
         },
         fallbacks={
@@ -239,6 +240,7 @@ LAX_SURFACE = Surface(
         "conv": lax_conv,
         "conv_transpose": lax_transpose,
         "pad": _lax_pad,
+        "resize": resizing.CHANNELS_FIRST,
         **_shared_lowerings(CHANNELS_FIRST_POOLING),
     },
     fallbacks={

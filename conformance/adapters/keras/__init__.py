@@ -29,7 +29,7 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_lowering,
 )
-from conformance.adapters.keras import convolution, padding, pooling, words
+from conformance.adapters.keras import convolution, padding, pooling, resizing, words
 from conformance.adapters.keras.engines import ENGINES, Engine
 from conformance.adapters.tensorflow.words import DTYPE_POLICY
 
@@ -55,6 +55,7 @@ TO_FRAMEWORK, TO_NUMPY = "keras.ops.convert_to_tensor({})", "keras.ops.convert_t
 CHANNELS_LAST_FIELDS = channels_last_fields(TO_FRAMEWORK, TO_NUMPY)
 FLOATING_ONLY = Unsupported("norms, exponentials and probabilities need a floating-point dtype")
 NO_KERNEL = Unsupported("the engine has no convolution kernel for the dtype")
+FIRST_ARGUMENT = ', data_format="channels_first"'
 NO_UINT64 = Unsupported("Keras on PyTorch has no uint64")
 NO_FRACTIONAL_POOLING = unsupported_lowering("Keras has no fractional pooling")
 FLOATING_OPERATORS = ("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities")
@@ -115,6 +116,11 @@ def _layer_surface(
             ),
             "fractional_max_pool": NO_FRACTIONAL_POOLING,
             "pad": partial(padding.zero_padding_layer, engine),
+            "resize": partial(
+                resizing.layer_resize,
+                engine=engine.name,
+                layout=FIRST_ARGUMENT if engine.has_channels_first else "",
+            ),
             "relu": lambda _step: "keras.layers.ReLU(dtype=x.dtype)(x)",
         },
         fallbacks={**fallbacks, "pad": pad},
@@ -168,6 +174,7 @@ def _ops_surface(make_surface: Callable[..., Surface], engine: Engine) -> Surfac
             "fractional_max_pool": NO_FRACTIONAL_POOLING,
             **limit_axes(convolutions, engine.max_axes),
             "pad": partial(padding.pad, engine),
+            "resize": partial(resizing.ops_resize, engine=engine.name),
             "relu": lambda _step: "keras.ops.relu(x)",
         },
         fallbacks={

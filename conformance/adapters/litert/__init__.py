@@ -28,6 +28,7 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_operators,
 )
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN
 from conformance.adapters.litert import convolution, padding, pooling, words
 from conformance.adapters.litert.dtypes import KERNEL_DTYPES, XNNPACK_DTYPES, limit_floats, unsupported_dtypes
 from conformance.adapters.litert.graph import GRAPH_SOURCE, graph_lines
@@ -71,6 +72,7 @@ def _scale(step: Step) -> Code:
 
 
 LOWERINGS: Mapping[str, Lowering] = {
+    **NOT_WRITTEN,
     **limit_axes(
         {
             "max_pool": through_plane(pooling.max_pool),

@@ -23,6 +23,7 @@ from conformance.adapters.api import (
     Unsupported,
     unsupported_operators,
 )
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
 from conformance.adapters.mlx import convolution, windows
 
 PACKAGES = ("mlx", "numpy")
@@ -45,6 +46,7 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "fractional_max_pool": "MLX has no fractional pooling",
         "stochastic_pool": "MLX has no stochastic pooling",
         "stochastic_pool_probabilities": "MLX has no stochastic pooling",
+        "resize": NOT_WRITTEN_REASON,
     }
 )
 NO_FLOAT64 = Unsupported("mx.array converts float64 to float32 unless the call names the dtype")

@@ -19,6 +19,7 @@ from conformance.adapters.api import (
     Surface,
     source_text,
 )
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN
 from conformance.adapters.mnn import convolution, pooling
 from conformance.cases.steps import BuildingBlock
 
@@ -41,6 +42,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "pad": FLOAT32 | {"int32", "uint8"},
 }
 LOWERINGS: Mapping[str, Lowering] = {
+    **NOT_WRITTEN,
     "max_pool": pooling.max_pool,
     "avg_pool": pooling.avg_pool,
     "global_max_pool": pooling.global_max_pool,

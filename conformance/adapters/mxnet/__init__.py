@@ -27,6 +27,7 @@ from conformance.adapters.api import (
     unsupported_lowering,
     unsupported_operators,
 )
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
 from conformance.adapters.mxnet import convolution as weights, ndarray as nd, padding, pooling, windows, words as named
 from conformance.adapters.mxnet.calls import (
     ARRAY_DTYPES,
@@ -79,6 +80,7 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "fractional_max_pool": "MXNet has no fractional pooling, and windows that differ by channel need a loop",
         "stochastic_pool": "MXNet has no stochastic pooling",
         "stochastic_pool_probabilities": "MXNet has no stochastic pooling",
+        "resize": NOT_WRITTEN_REASON,
     }
 )
 

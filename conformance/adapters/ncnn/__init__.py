@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api import Lowering, Surface, limit_axes
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN
 from conformance.adapters.ncnn import convolution, pooling
 from conformance.cases.steps import BuildingBlock
 
@@ -53,6 +54,7 @@ def compute(net, x):
 THREAD_SETTINGS = {"net.opt.num_threads = 1": "net.opt.num_threads = {}"}
 RESET = ""
 LOWERINGS: Mapping[str, Lowering] = {
+    **NOT_WRITTEN,
     **limit_axes(
         {
             "max_pool": pooling.max_pool,
@@ -66,7 +68,7 @@ LOWERINGS: Mapping[str, Lowering] = {
             "conv_transpose": convolution.transpose,
             "relu": lambda _step: 'compute(network("ReLU", ""), x)',
         }
-    )
+    ),
 }
 FLOAT32 = frozenset({"float32"})
 SURFACES = (

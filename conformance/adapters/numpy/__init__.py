@@ -36,12 +36,14 @@ from conformance.adapters.numpy.pooling import (
     window_pool,
     window_pool_gradient,
 )
+from conformance.adapters.numpy.resizing import resize, resize_gradient
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS
 
 PACKAGES = ("numpy", "ml_dtypes")
 THREADS = ""
 SETUP = """\
 import itertools
+import math
 from fractions import Fraction
 
 import ml_dtypes
@@ -52,6 +54,7 @@ SUMMING_OPERATORS = ("avg_pool", "global_avg_pool", "adaptive_avg_pool", "conv",
 NO_DEFAULTS = Unsupported("the loops have no defaults and check no parameters")
 PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "pad": (pad, pad_gradient),
+    "resize": (resize, resize_gradient),
     "max_unpool": (max_unpool, max_unpool_gradient),
     "conv": (conv, conv_gradient),
     "conv_transpose": (conv, conv_gradient),
@@ -85,7 +88,7 @@ SURFACES = (
         dtypes={
             "": FLOATING,
             **dict.fromkeys(SUMMING_OPERATORS, FLOATING | INTEGERS),
-            **dict.fromkeys((*SELECTION_OPERATORS, "fractional_max_pool", "pad"), ALL_DTYPES),
+            **dict.fromkeys((*SELECTION_OPERATORS, "fractional_max_pool", "pad", "resize"), ALL_DTYPES),
             # No int8: the backend declares no answer to the convention about int8 averages whose sum overflows.
             "avg_pool": FLOATING | INTEGERS - {"int8"},
         },

@@ -32,6 +32,7 @@ NO_PADDED_STRIDE_ONE = Unsupported(
 )
 NO_CROPPING = Unsupported("Pad does not crop", "https://github.com/onnx/onnx/pull/8199", rejected_call=ANY_CALL)
 PLANES_ONLY = Unsupported("GlobalMaxPool always reduces two axes, also for other ranks", rejected_call=ANY_CALL)
+NO_BOOL_RESIZE = Unsupported("\"data type <class 'numpy.bool'> not inexact\"")
 WRONG_INDICES = Unsupported(
     "MaxPool with stride 1 computes indices with its output size in place of its window size",
     rejected_call=ANY_CALL,
@@ -63,6 +64,7 @@ INCORRECT_NODES: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
     ),
     "max_pool_with_indices": (_is_dense_max_pool, WRONG_INDICES),
     "pad": (lambda step: min(map(min, step.padding)) < 0, NO_CROPPING),
+    "resize": (lambda step: step.dtype == "bool", NO_BOOL_RESIZE),
     "global_max_pool": (lambda step: step.rank != 2, PLANES_ONLY),  # noqa: PLR2004 - two spatial axes
     # The evaluator halves the overhang to split it between both ends, so an overhang of 1 has no effect on averages.
     "avg_pool": (lambda step: _has_overhang(step, 2), WRONG_OVERHANG),

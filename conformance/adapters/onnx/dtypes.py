@@ -19,12 +19,13 @@ SCHEMA_DTYPES: Mapping[str, frozenset[str]] = {
     "max_pool": FLOATING | BYTE_INTEGERS,
     "max_pool_with_indices": FLOATING | BYTE_INTEGERS,
     "pad": ALL_DTYPES,
+    "resize": ALL_DTYPES,
     "relu": FLOATING | SIGNED_INTEGERS,
 }
 # Types that a node or a composition takes.
 SUPPORTED_DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
-    **dict.fromkeys(("max_pool", "min_pool", "max_unpool", "global_max_pool", "pad"), ALL_DTYPES),
+    **dict.fromkeys(("max_pool", "min_pool", "max_unpool", "global_max_pool", "pad", "resize"), ALL_DTYPES),
     # A sum of bool has no meaning in the suite, and ArgMax takes no bool.
     **dict.fromkeys(("avg_pool", "global_avg_pool", "max_pool_with_indices"), ALL_DTYPES - {"bool"}),
     "relu": FLOATING | SIGNED_INTEGERS,

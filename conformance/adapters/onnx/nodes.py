@@ -24,7 +24,7 @@ from conformance.adapters.api import (
     spatial_axes,
     text_unless_default,
 )
-from conformance.cases.operators import PadMode, Rounding
+from conformance.cases.operators import PadMode, ResizeMode, Rounding
 
 # min_pool, softmax_pool and others are missing: ONNX has no node for them.
 NODE_TYPES: Mapping[str, str] = {
@@ -38,6 +38,7 @@ NODE_TYPES: Mapping[str, str] = {
     "conv": "Conv",
     "conv_transpose": "ConvTranspose",
     "pad": "Pad",
+    "resize": "Resize",
     "relu": "Relu",
 }
 POOLING_OPERATORS = frozenset({"max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"})
@@ -194,6 +195,47 @@ def pad(step: Step) -> Code:
     return (f"pads = {int_array_text(begins_and_ends(((0, 0), (0, 0), *step.padding)))}", *value_line, f"x = {text}")
 
 
+# Of the attributes of Resize: the values that are not written.
+RESIZE_DEFAULTS = {
+    "mode": "nearest",
+    "coordinate_transformation_mode": "half_pixel",
+    "nearest_mode": "round_prefer_floor",
+    "cubic_coeff_a": -0.75,
+}
+
+
+def resize(step: Step) -> Code:
+    """Return lines with the Resize node, whose scales and sizes are inputs; only one of them may be given."""
+    given = step.parameters
+    size, scale, is_nearest = given.get("size"), given.get("scale"), given["mode"] == ResizeMode.NEAREST
+    attributes = {
+        "mode": given["mode"],
+        "coordinate_transformation_mode": given.get("coordinates"),
+        "nearest_mode": given.get("nearest_rounding") if is_nearest else None,
+        "cubic_coeff_a": given.get("cubic_a") if given["mode"] == ResizeMode.CUBIC else None,
+    }
+    keywords = {
+        name: None
+        if value is None or value == RESIZE_DEFAULTS[name]
+        else quoted(value)
+        if isinstance(value, str)
+        else number(value)
+        for name, value in attributes.items()
+    }
+    scales = () if scale is None else (f"scales = np.array([{', '.join(map(number, scale))}], np.float32)",)
+    sizes = () if size is None else (f"sizes = {int_array_text(size)}",)
+    text = call(
+        "Resize",
+        "x",
+        '""',
+        "scales" if scales else '""',
+        "sizes" if sizes else None,
+        axes=ints_text(spatial_axes(step)),
+        **keywords,
+    )
+    return (*scales, *sizes, f"x = {text}")
+
+
 def gathered_pad(step: Step) -> Code:
     """Return Gather nodes that index each axis, for modes that Pad does not have."""
     code = indexed_pad(step, lambda cells, axis: (f"cells = np.array({cells})", f"x = Gather(x, cells, axis={axis})"))
@@ -232,6 +274,7 @@ NODE_LOWERINGS: Mapping[str, Lowering] = {
     "conv": conv,
     "conv_transpose": conv_transpose,
     "pad": pad,
+    "resize": resize,
     "relu": lambda _step: "Relu(x)",
 }
 BUILDING_BLOCKS: Mapping[str, Lowering] = {

@@ -68,7 +68,7 @@ FLOATS = frozenset({"float16", "float32", "float64"})
 NODE_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, FLOATS),
     **dict.fromkeys(("max_pool", "max_pool_with_indices"), FLOATS | BYTE_INTEGERS),
-    **dict.fromkeys(("lp_pool", "max_unpool", "global_max_pool"), frozenset[str]()),
+    **dict.fromkeys(("lp_pool", "max_unpool", "global_max_pool", "resize"), frozenset[str]()),
     "pad": ALL_DTYPES - {"bfloat16"},
     "relu": FLOATS | {"int8", "int16", "int32", "int64"},
 }
@@ -79,6 +79,7 @@ NO_INDICES = Unsupported("a second output of MaxPool is replaced by the first", 
 NO_DILATED_AVERAGE = Unsupported("AveragePool has no dilations before opset 19")
 NO_WRAP = Unsupported("Pad has no mode wrap before opset 19")
 NO_AXES = Unsupported("Pad has no axes before opset 18")
+NO_RESIZE_AXES = Unsupported("Resize has no axes before opset 18")
 UNEQUAL_PADDING: Mapping[str, Unsupported] = {
     "avg_pool": Unsupported('"AvgPool with non symmetrical padding is not implemented."', rejected_call=ANY_CALL),
     "conv_transpose": Unsupported(
@@ -121,6 +122,8 @@ def node_limit(step: Step) -> Unsupported | None:
 
 
 def _unconverted(node: str, dtype: str) -> Unsupported:
+    if node == "Resize":
+        return NO_RESIZE_AXES
     if node in ("LpPool", "MaxUnpool", "GlobalMaxPool"):
         return Unsupported(f'"Converter is not implemented" for {node}')
     return Unsupported(f"the schema of {node} in opset {OPSET_VERSION} does not allow {dtype}")

@@ -20,6 +20,7 @@ from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_paddin
 from conformance.adapters.onnx.graph import OPSET_VERSION, model_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
 from conformance.adapters.onnx.windows import sliced_avg_pool
+from conformance.cases.operators import ResizeMode
 
 PACKAGES = ("onnxruntime", "onnx", "numpy")
 THREADS = ""
@@ -40,11 +41,16 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "max_pool": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
     "max_pool_with_indices": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
     "pad": ALL_DTYPES - {"bfloat16", "int16", "uint16"},
+    "resize": frozenset({"float16", "float32", "int8", "uint8", "int32"}),
     "relu": frozenset({"float16", "float32", "float64", "int8", "int32"}),
 }
 POOLING_KERNELS = nodes.POOLING_OPERATORS | {"max_unpool", "global_max_pool", "global_avg_pool"}
 NO_BFLOAT16 = Unsupported(
     'the session returns no bfloat16 array: "No corresponding Numpy type for Tensor Type. bfloat16"'
+)
+PLANE_RANK = 2
+NO_CUBIC_RANK = Unsupported(
+    "\"'Cubic' mode only support 2-D inputs ('Bicubic') or 4-D inputs\"", rejected_call=ANY_CALL
 )
 NO_LARGE_PADS = Unsupported('"Pad should be smaller than kernel."', rejected_call=ANY_CALL)
 # The contents differ at each run, so neither a verdict nor a ledger entry could be stable.
@@ -58,6 +64,8 @@ def node_limit(step: Step) -> Unsupported | None:
     unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step)
     if unsupported:
         return unsupported
+    if step.operator == "resize" and step.parameters["mode"] == ResizeMode.CUBIC and step.rank != PLANE_RANK:
+        return NO_CUBIC_RANK
     # "Unsupported pooling size.": the pooling kernels have one to three axes; those of convolutions have any number.
     if step.operator in POOLING_KERNELS and too_many_axes(step):
         return too_many_axes(step)

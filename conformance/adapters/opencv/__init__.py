@@ -37,7 +37,7 @@ SESSION = (
 # Observed with OpenCV 5.0.0.
 KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, frozenset({"float32"})),
-    **dict.fromkeys(("lp_pool", "max_unpool"), frozenset[str]()),
+    **dict.fromkeys(("lp_pool", "max_unpool", "resize"), frozenset[str]()),
     "pad": ALL_DTYPES,
     "relu": frozenset({"float32", "float64"}),
 }
@@ -46,6 +46,8 @@ MOST_AXES = 2
 NO_EMPTY_RESULT = Unsupported("Net.forward returns None in place of an array without elements")
 NO_VOLUMES = Unsupported("global pooling takes at most two spatial axes")
 NO_VOLUME_INDICES = Unsupported("MaxPool with indices takes at most two spatial axes", rejected_call=ANY_CALL)
+# Not run: neither a verdict nor a ledger entry could be stable.
+UNSTABLE_RESIZE = Unsupported("linear interpolation of Resize returns other numbers in each run")
 NO_WIDE_VALUE = Unsupported("Pad takes no value of uint64", rejected_call=ANY_CALL)
 
 
@@ -64,6 +66,8 @@ def node_limit(step: Step) -> Unsupported | None:
 def _no_kernel(node: str, dtype: str) -> Unsupported:
     if node in ("LpPool", "MaxUnpool"):
         return Unsupported(f'"the model cannot be loaded: Unsupported operations: {node}"')
+    if node == "Resize":
+        return UNSTABLE_RESIZE
     return Unsupported(f"{node} has no kernel for {dtype}")
 
 

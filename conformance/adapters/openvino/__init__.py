@@ -29,7 +29,15 @@ from conformance.adapters.api import (
     spatial_axes,
     unsupported_operators,
 )
-from conformance.adapters.openvino import convolution as weights, onnx_graphs, padding, pooling, windows, words
+from conformance.adapters.openvino import (
+    convolution as weights,
+    onnx_graphs,
+    padding,
+    pooling,
+    resizing,
+    windows,
+    words,
+)
 from conformance.cases.operators import WEIGHT_INPUTS, PadMode
 
 PACKAGES = ("openvino", "numpy")
@@ -138,6 +146,7 @@ SHORT_INTEGERS = frozenset({"int8", "int16", "uint8", "uint16"})
 EXACT_DTYPES = FLOATING | SHORT_INTEGERS | {"bool"}
 # Every value of these dtypes is exact in float32, so an operator that only selects values does not change them.
 DTYPES = {"": FLOATING, **dict.fromkeys(SELECTION_OPERATORS, EXACT_DTYPES), "pad": EXACT_DTYPES | {"int32", "uint32"}}
+DTYPES |= {"resize": FLOATING | {"uint8"}}
 DTYPES |= dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING | SHORT_INTEGERS)
 UNSUPPORTED_WIDE_DTYPES = {
     "float64": Unsupported(
@@ -182,6 +191,7 @@ SURFACES: tuple[Surface, ...] = (
             "global_max_pool": pooling.global_pool,
             "global_avg_pool": pooling.global_pool,
             "pad": padding.pad,
+            **limit_axes({"resize": resizing.resize}),
             "relu": lambda _step: "ops.relu(x)",
             **UNSUPPORTED_OPERATORS,
         },

@@ -24,6 +24,7 @@ from conformance.adapters.api import (
     indexed_pad,
     limit_axes,
 )
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN
 from conformance.adapters.paddle import convolution as weights, padding, pooling, windows, words as named
 from conformance.adapters.paddle.calls import (
     ARRAY_DTYPES,
@@ -88,7 +89,7 @@ def _lowerings(
         "conv": conv,
         "conv_transpose": transpose,
     }
-    return {**limit_axes(windowed), "pad": pad, "relu": lambda _step: relu}
+    return {**limit_axes(windowed), **NOT_WRITTEN, "pad": pad, "relu": lambda _step: relu}
 
 
 def _pad_in_wider_dtype(pad: Lowering, step: Step) -> Any:

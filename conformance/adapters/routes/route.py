@@ -17,6 +17,7 @@ from conformance.adapters.api import (
     calls_with_other_sizes,
     function_lines,
 )
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN
 from conformance.cases.operators import WEIGHT_INPUTS
 from reports.results.vocabulary import Level
 
@@ -131,6 +132,8 @@ def make_route(
     route = replace(
         source,
         name=name,
+        lowerings={**source.lowerings, **NOT_WRITTEN},
+        fallbacks={one: lowering for one, lowering in source.fallbacks.items() if one not in NOT_WRITTEN},
         to_numpy=to_numpy,
         words={},
         chain_words={},

@@ -37,7 +37,7 @@ from conformance.adapters.api import (
     per_axis,
     unsupported_lowering,
 )
-from conformance.adapters.tensorflow import channels_first, compiled, drawn, words
+from conformance.adapters.tensorflow import channels_first, compiled, drawn, resizing, words
 from conformance.adapters.tensorflow.composed import (
     FALLBACKS,
     ONES_EXPRESSION,
@@ -216,6 +216,7 @@ TF_NN_LOWERINGS: Mapping[str, Lowering] = {
         "tf.nn.fractional_max_pool draws its window sequences from a seed and takes no samples"
     ),
     "pad": pad,
+    "resize": resizing.resize,
     "relu": lambda _step: "tf.nn.relu(x)",
 }
 CONVOLUTION_FALLBACKS = limit_axes({"conv": composed_convolution, "conv_transpose": composed_transpose})
@@ -224,7 +225,7 @@ SURFACES = (
     _make_surface(
         "tf.nn",
         TF_NN_LOWERINGS,
-        fallbacks={**FALLBACKS, **CONVOLUTION_FALLBACKS},
+        fallbacks={**FALLBACKS, **CONVOLUTION_FALLBACKS, "resize": resizing.converted_resize},
         words=words.NN_WORDS,
         chain_words=words.NN_CHAIN_WORDS,
         drawn={
@@ -252,7 +253,7 @@ SURFACES = (
     _make_surface(
         "tf.function.dynamic",
         TF_NN_LOWERINGS,
-        fallbacks={**FALLBACKS, **CONVOLUTION_FALLBACKS},
+        fallbacks={**FALLBACKS, **CONVOLUTION_FALLBACKS, "resize": resizing.converted_resize},
         with_sizes=compiled.dynamic_surface,
         write_gradient=tape_gradient,
         max_level=Level.SMOKE,
@@ -302,6 +303,7 @@ SURFACES = (
                 }
             ),
             "pad": _layer_pad,
+            "resize": partial(resizing.layer_resize, engine="tensorflow", module="tf.keras.layers"),
             "relu": lambda _step: "tf.keras.layers.ReLU(dtype=x.dtype)(x)",
         },
         fallbacks={

@@ -25,6 +25,7 @@ from conformance.adapters.api import (
     indexed_pad,
     unsupported_operators,
 )
+from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
 from conformance.adapters.tinygrad import calls, windows, words
 from conformance.adapters.tinygrad.padding import pad
 
@@ -85,6 +86,7 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "fractional_max_pool": "tinygrad has no fractional pooling",
         "stochastic_pool": "tinygrad has no stochastic pooling",
         "stochastic_pool_probabilities": "tinygrad has no stochastic pooling",
+        "resize": NOT_WRITTEN_REASON,
     }
 )
 DTYPES: Mapping[str, frozenset[str]] = {

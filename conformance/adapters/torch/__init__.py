@@ -41,6 +41,7 @@ from conformance.adapters.torch import (
     convolution as weights,
     padding,
     pooling,
+    resizing,
     windows,
     words as named,
 )
@@ -117,6 +118,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "adaptive_max_pool": CARRIED_DTYPES,
     "max_unpool": CARRIED_DTYPES,
     "pad": ALL_DTYPES,
+    "resize": FLOATING | {"uint8"},
     "conv": FLOATING_AND_SIGNED,
     "conv_transpose": FLOATING | {"int64"},
     "relu": FLOATING_AND_SIGNED,
@@ -138,6 +140,7 @@ UNSUPPORTED_DTYPES = {
     "fractional_max_pool": no_kernel("fractional max pooling", except_dtypes=FLOATING),
     "max_unpool": no_kernel("max unpooling", except_dtypes=CARRIED_DTYPES),
     "conv": no_kernel("convolution", except_dtypes=FLOATING_AND_SIGNED),
+    "resize": no_kernel("interpolation", except_dtypes=DTYPES["resize"]),
     "conv_transpose": no_kernel("transposed convolution", except_dtypes=DTYPES["conv_transpose"]),
 }
 # Convolutions of integers work as functions, but the constructor of a layer fails before its weights can be set.
@@ -183,7 +186,13 @@ DEVICES = {"cuda": CUDA_SUPPORT}
 
 
 def _lowerings(
-    write_call: CallWriter, conv: Lowering, transpose: Lowering, pad: Lowering, relu: str
+    write_call: CallWriter,
+    resize: resizing.ResizeWriter,
+    conv: Lowering,
+    transpose: Lowering,
+    *,
+    pad: Lowering,
+    relu: str,
 ) -> Mapping[str, Lowering]:
     adaptive = partial(regions.adaptive_pool, write_call)
     windowed: Mapping[str, Lowering] = {
@@ -199,6 +208,7 @@ def _lowerings(
         "fractional_max_pool": partial(regions.fractional_max_pool, write_call),
         "conv": conv,
         "conv_transpose": transpose,
+        "resize": partial(resizing.resize, resize),
     }
     return {**limit_axes(windowed), "pad": pad, "relu": lambda _step: relu}
 
@@ -248,7 +258,12 @@ AUTOCAST = MixedPrecision(
 )
 FUNCTIONAL_WORDS = named.words(functional_call, named.functional_pad, layer=False)
 FUNCTIONAL_LOWERINGS = _lowerings(
-    functional_call, weights.functional_conv, weights.functional_transpose, padding.functional_pad, "F.relu(x)"
+    functional_call,
+    resizing.functional_resize,
+    weights.functional_conv,
+    weights.functional_transpose,
+    pad=padding.functional_pad,
+    relu="F.relu(x)",
 )
 FUNCTIONAL_FALLBACKS = _fallbacks(functional_call, weights.functional_transpose, padding.functional_pad)
 # These fallbacks consist of slices and indexing, for which a memory format selects no other kernel.
@@ -256,7 +271,14 @@ SLICED_FALLBACKS = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabil
 SURFACES: tuple[Surface, ...] = (
     _make_surface(
         "torch.nn",
-        _lowerings(layer_call, weights.layer_conv, weights.layer_transpose, padding.layer_pad, "nn.ReLU()(x)"),
+        _lowerings(
+            layer_call,
+            resizing.layer_resize,
+            weights.layer_conv,
+            weights.layer_transpose,
+            pad=padding.layer_pad,
+            relu="nn.ReLU()(x)",
+        ),
         fallbacks=_fallbacks(layer_call, weights.layer_transpose, padding.layer_pad),
         words=named.words(layer_call, named.layer_pad, layer=True),
         chain_words=named.LAYER_CHAIN_WORDS,

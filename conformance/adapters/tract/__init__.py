@@ -38,6 +38,7 @@ NODE_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("lp_pool", "max_unpool"), frozenset[str]()),
 }
 NO_BFLOAT16 = Unsupported('"Unknown DatumType Bfloat16"')
+FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 NO_LARGE_WINDOW = Unsupported("the time of pooling grows with the window: 18 s for 10 ** 8 cells over an input of 2")
 LARGEST_WINDOW = 10**8
 INT64_LIMIT = 1 << 63
@@ -83,6 +84,6 @@ SURFACES = (
         node_limit,
         SESSION,
         composition_limit=composition_limit,
-        unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}},
+        unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}, "resize": {"float64": FLOAT32_RESIZE}},
     ),
 )

@@ -188,6 +188,36 @@ def output_size_rank_mismatch(case: Case) -> bool:
     return _has_other_rank(case, "output_size")
 
 
+def negative_size(case: Case) -> bool:
+    """The size is negative along some axis."""
+    return any(extent < 0 for extent in _parameter_values(case, "size"))
+
+
+def size_rank_mismatch(case: Case) -> bool:
+    """The size has more or fewer entries than the input has spatial axes."""
+    return case.parameters["size"] is not None and _has_other_rank(case, "size")
+
+
+def scale_is_zero(case: Case) -> bool:
+    """The scale is 0 along some axis."""
+    return 0 in _parameter_values(case, "scale")
+
+
+def negative_scale(case: Case) -> bool:
+    """The scale is negative along some axis."""
+    return any(number < 0 for number in _parameter_values(case, "scale"))
+
+
+def scale_rank_mismatch(case: Case) -> bool:
+    """The scale has more or fewer entries than the input has spatial axes."""
+    return case.parameters["scale"] is not None and _has_other_rank(case, "scale")
+
+
+def size_and_scale(case: Case) -> bool:
+    """Both a size and a scale are given."""
+    return case.parameters["size"] is not None and case.parameters["scale"] is not None
+
+
 def windows_exceed_input(case: Case) -> bool:
     """The input is too small for the windows of fractional pooling to start at different cells and fit inside."""
     along = (case.parameters["window"], case.parameters["output_size"])
@@ -226,6 +256,12 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "NegativeOutputSize": negative_output_size,
         "OutputSizeRankMismatch": output_size_rank_mismatch,
         "WindowsExceedInput": windows_exceed_input,
+        "NegativeSize": negative_size,
+        "SizeRankMismatch": size_rank_mismatch,
+        "ScaleIsZero": scale_is_zero,
+        "NegativeScale": negative_scale,
+        "ScaleRankMismatch": scale_rank_mismatch,
+        "SizeAndScale": size_and_scale,
     }
 )
 

@@ -129,14 +129,25 @@ def _draw_output_factors(
         return {
             "output_padding": tuple(0 if usual else rng.randrange(levels["stride"][axis] + 1) for axis in range(rank))
         }
-    if geometry is Geometry.UNPOOLING:
-        return {"output_size": tuple(rng.randint(size, 3 * size) for size in extent)}
-    if geometry is Geometry.FRACTIONS:
-        return {"output_size": tuple(rng.randint(1, max(size - 1, 1)) for size in extent)}
-    if geometry is Geometry.BINS:
-        bins = (rng.choice((1, size, rng.randint(1, size + 2), rng.randint(1, 9 * size))) for size in extent)
-        return {"output_size": tuple(bins)}
-    return {}
+    if geometry not in OUTPUT_SIZE_DRAWS:
+        return {}
+    name, draw = OUTPUT_SIZE_DRAWS[geometry]
+    return {name: tuple(draw(size, rng) for size in extent)}
+
+
+OUTPUT_SIZE_DRAWS: Mapping[Geometry, tuple[str, Callable[[int, Rng], int]]] = {
+    Geometry.UNPOOLING: ("output_size", lambda size, rng: rng.randint(size, 3 * size)),
+    Geometry.FRACTIONS: ("output_size", lambda size, rng: rng.randint(1, max(size - 1, 1))),
+    Geometry.BINS: (
+        "output_size",
+        lambda size, rng: rng.choice((1, size, rng.randint(1, size + 2), rng.randint(1, 9 * size))),
+    ),
+    Geometry.RESAMPLING: (
+        "size",
+        lambda size, rng: rng.choice((1, size, 2 * size, max(size // 2, 1), rng.randint(1, 3 * size + 1))),
+    ),
+}
+"""The parameter that gives the output size, and how its value on an axis is drawn from the extent of x."""
 
 
 def _draw_per_axis(rank: int, rng: Rng, draw: Callable[[int], int]) -> tuple[int, ...]:

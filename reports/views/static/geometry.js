@@ -119,6 +119,44 @@ window.Report.withData(() => {
     return { size: extent, before, after, outputs: before + extent + after, reads };
   }
 
+  // A decimal number as a quotient of integers, and the quotient of the cells of x and of the output without one.
+  function stepOf(axis, extent, outputs, { scale }) {
+    if (!Array.isArray(scale)) return [extent, outputs];
+    const decimals = (String(scale[axis]).split(".")[1] || "").length;
+    return [10 ** decimals, Math.round(scale[axis] * 10 ** decimals)];
+  }
+
+  // The coordinate of an output cell of resizing, as a quotient of integers.
+  const COORDINATES = {
+    half_pixel: (output, [n, m]) => [(2 * output + 1) * n - m, 2 * m],
+    pytorch_half_pixel: (output, [n, m], _, outputs) => (outputs === 1 ? [0, 1] : [(2 * output + 1) * n - m, 2 * m]),
+    asymmetric: (output, [n, m]) => [output * n, m],
+    align_corners: (output, _, extent, outputs) => (outputs === 1 ? [0, 1] : [output * (extent - 1), outputs - 1]),
+  };
+  const NEAREST = {
+    floor: (numerator, denominator) => Math.floor(numerator / denominator),
+    ceil: (numerator, denominator) => Math.ceil(numerator / denominator),
+    round_prefer_floor: (numerator, denominator) => Math.ceil((2 * numerator - denominator) / (2 * denominator)),
+    round_prefer_ceil: (numerator, denominator) => Math.floor((2 * numerator + denominator) / (2 * denominator)),
+  };
+
+  // Resizing: the cells with a weight other than 0. Cells beyond an end are the end.
+  function resampled(axis, extent, parameters, outputs) {
+    const { mode, coordinates, nearest_rounding: rounding } = parameters;
+    if (!isInteger(outputs, 1) || !COORDINATES[coordinates] || (mode === "nearest" && !NEAREST[rounding])) return null;
+    const step = stepOf(axis, extent, outputs, parameters);
+    if (!isInteger(step[0], 1) || !isInteger(step[1], 1)) return null;
+    const inside = (cell) => Math.min(Math.max(cell, 0), extent - 1);
+    const reads = (output) => {
+      const [numerator, denominator] = COORDINATES[coordinates](output, step, extent, outputs);
+      if (mode === "nearest") return [inside(NEAREST[rounding](numerator, denominator))];
+      const first = Math.floor(numerator / denominator);
+      const reach = numerator % denominator === 0 ? [0, 1] : mode === "cubic" ? [-1, 3] : [0, 2];
+      return [...new Set(range(first + reach[0], first + reach[1]).map(inside))];
+    };
+    return { size: extent, before: 0, after: 0, outputs, reads };
+  }
+
   // The axes of a case; null if it has no windows or its parameters are invalid.
   function axesOf({ operator, inputs, parameters: given, expected }, plane) {
     const { geometry: kind, gradient } = propertiesOf(operator);
@@ -139,6 +177,8 @@ window.Report.withData(() => {
       return each((axis, extent) => fractional(extent, window[axis], parameters.output_size[axis], inputs.samples.data[first + axis]));
     }
     if (kind === "global") return each((_, extent) => bins(extent, 1));
+    if (kind === "resampling")
+      return target ? each((axis, extent) => resampled(axis, extent, parameters, target[axis + IMAGE_AXES])) : null;
     if (kind === "pads") return listed("pads") ? each((axis, extent) => padded(axis, extent, parameters)) : null;
     return null;
   }

@@ -112,7 +112,7 @@ def test_defaults_are_among_the_choices_and_limits():
     for operator in OPERATORS.values():
         for parameter in operator.parameters:
             if parameter.kind is ParameterKind.CHOICE:
-                assert parameter.default in parameter.choices
+                assert parameter.required or parameter.default in parameter.choices
             if parameter.limits and parameter.default is not None:
                 assert parameter.limits[0] <= parameter.default <= parameter.limits[1]
 

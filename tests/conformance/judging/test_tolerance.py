@@ -103,3 +103,15 @@ def test_tf32_changes_the_bound_of_an_average_only_if_it_is_composed(made):
     native, composed = bounds(case), bounds(case, "composed")
     assert np.array_equal(*native)
     assert (composed[1] > composed[0]).all()
+
+
+@pytest.mark.parametrize(("answer", "larger"), [("float32", False), ("rounded", True), ("own", True)])
+def test_weights_in_16_bits_are_allowed_their_roundings(answer, larger):
+    x = ArraySpec("arange", (1, 1, 4), "float16", {"start": 1})
+    parameters = {"size": (7,), "scale": None, "mode": "linear", "coordinates": "align_corners"}
+    parameters |= {"nearest_rounding": "round_prefer_floor", "cubic_a": -0.75}
+    case = Case("resize/seven", "resize", {"x": x}, parameters)
+    declares = {"resize/weights-in-float16": Declaration(answer)}
+    target = compute_expected(case).target
+    bound = target_for(target, case, Surface("some", {}, declarations=declares)).bound
+    assert (bound > target.bound).all() == larger

@@ -58,3 +58,22 @@ def test_unpooling_to_a_smaller_size_pads_by_less_than_the_window(made, surface)
     case = made("max_unpool", "x: {values: [[[1, 2, 3]]]}, indices: {values: [[[0, 0, 0]]]}, output_size: [1]")
     (node,) = nodes(translate(case, surface))
     assert "kernel_shape=[3], pads=[2, 2]" in node
+
+
+@both
+def test_resize_has_scales_or_sizes(made, surface):
+    sized = translate(made("resize", f"{PLANE}, size: [4, 3], mode: linear"), surface)
+    assert "sizes = np.array([4, 3])" in sized.text
+    assert nodes(sized) == ['"Resize", ["x", "", "", "sizes"], ["y"], axes=[2, 3], mode=\'linear\'']
+    scaled = translate(made("resize", f"{PLANE}, scale: [0.5, 2], mode: linear"), surface)
+    assert "scales = np.array([0.5, 2], np.float32)" in scaled.text
+    assert nodes(scaled) == ['"Resize", ["x", "", "scales"], ["y"], axes=[2, 3], mode=\'linear\'']
+
+
+@both
+def test_resize_names_rules_that_are_not_the_default(made, surface):
+    text = f"{PLANE}, size: [4, 4], mode: nearest, coordinates: asymmetric, nearest_rounding: floor"
+    (node,) = nodes(translate(made("resize", text), surface))
+    assert node.endswith("axes=[2, 3], coordinate_transformation_mode='asymmetric', nearest_mode='floor'")
+    (node,) = nodes(translate(made("resize", f"{PLANE}, size: [4, 4], mode: cubic, cubic_a: -0.5"), surface))
+    assert node.endswith("mode='cubic', cubic_coeff_a=-0.5")

@@ -1,0 +1,1 @@
+"""Resizing, for all adapters."""

@@ -1,0 +1,75 @@
+"""Resizing: whether a rule of a framework has the meaning of a step, compared cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from conformance.adapters.api.dtypes import unsupported_lowering
+from conformance.adapters.api.surface import Lowering
+from conformance.cases.operators import Coordinates, NearestRounding, ResizeMode
+from conformance.cases.steps import Step
+from reference import ResampledAxis
+
+
+def omits_coordinates(step: Step) -> bool:
+    """Whether the call must not name a rule for coordinates, because a convention asks for the default."""
+    return "coordinates" not in step.parameters
+
+
+def resized_extents(step: Step) -> tuple[int, ...]:
+    """Return the size of the output: the size of the call if it has one, otherwise the one computed from the scale."""
+    size: tuple[int, ...] | None = step.parameters.get("size")
+    return tuple(axis.output for axis in step.resampled) if size is None else size
+
+
+def has_rule(
+    step: Step, coordinates: str, nearest_rounding: str | None = None, *, recomputes_scale: bool = False
+) -> bool:
+    """Whether a rule gives every output cell of the step the same coordinate, or in the mode nearest the same cell.
+
+    nearest_rounding: the rule that selects a cell; only in the mode nearest. recomputes_scale: whether the call takes
+    or uses the size only, so that coordinates do not use the scale of the step.
+    """
+    given, is_nearest = step.parameters, step.parameters["mode"] == ResizeMode.NEAREST
+    same_words = given.get("coordinates") == coordinates and (
+        not is_nearest or given.get("nearest_rounding") == nearest_rounding
+    )
+    try:
+        axes = step.resampled
+    except (ValueError, TypeError, KeyError):
+        return same_words  # an invalid call, or a convention
+    steps = [Fraction(axis.size, axis.output) if recomputes_scale else axis.step for axis in axes]
+    if same_words and all(axis.step == own for axis, own in zip(axes, steps, strict=True)):
+        return True
+    others = [replace(axis, coordinates=coordinates, step=own) for axis, own in zip(axes, steps, strict=True)]
+    if not is_nearest:
+        is_linear = given["mode"] == ResizeMode.LINEAR
+        return _all_coordinates(axes, clamped=is_linear) == _all_coordinates(others, clamped=is_linear)
+    rounding = given.get("nearest_rounding", NearestRounding.ROUND_PREFER_FLOOR.value)
+    other = nearest_rounding or rounding
+    # Where the cell of the other rule depends on the rounding of a coordinate, the rules are not the same.
+    return not any(axis.has_inexact_steps_at(other) for axis in others) and all(
+        (axis.nearest(rounding) == one.nearest(other)).all() for axis, one in zip(axes, others, strict=True)
+    )
+
+
+def _all_coordinates(axes: Sequence[ResampledAxis], *, clamped: bool) -> list[list[Fraction]]:
+    """Return the coordinates of each axis; clamped: those beyond an end are moved to the end."""
+    return [
+        [min(max(one, Fraction(0)), Fraction(axis.size - 1)) if clamped else one for one in axis.all_coordinates]
+        for axis in axes
+    ]
+
+
+HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS = (
+    Coordinates.HALF_PIXEL.value,
+    Coordinates.ASYMMETRIC.value,
+    Coordinates.ALIGN_CORNERS.value,
+)
+FLOOR, PREFER_CEIL = NearestRounding.FLOOR.value, NearestRounding.ROUND_PREFER_CEIL.value
+
+NOT_WRITTEN_REASON = "the adapter does not write resizing yet"
+NOT_WRITTEN: Mapping[str, Lowering] = {"resize": unsupported_lowering(NOT_WRITTEN_REASON)}
+"""Lowering of surfaces whose frameworks resize, and for which no call is written."""

@@ -1,0 +1,126 @@
+"""TensorFlow: resizing of planes by `tf.image.resize`, and by the functions of `tf.compat.v1` for other coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.adapters.api import FLOATING, Code, Step, Unsupported
+from conformance.adapters.api.resizing.rules import (
+    ALIGN_CORNERS,
+    ASYMMETRIC,
+    FLOOR,
+    HALF_PIXEL,
+    PREFER_CEIL,
+    has_rule,
+    omits_coordinates,
+    resized_extents,
+)
+from conformance.cases.arrays import SHORT_FLOATS
+from conformance.cases.operators import ResizeMode
+
+PLANE_RANK = 2
+NEAREST_DTYPES = FLOATING | {"int8", "uint8", "int16", "uint16", "int32", "int64"}
+CUBIC_A = -0.75
+# A table has the weights of this number of coordinates between two cells.
+CUBIC_TABLE_SIZE = 1024
+NO_RANK = Unsupported("tf.image.resize resizes planes only")
+NO_RULE = Unsupported(
+    "tf.image.resize takes a size, and its coordinates are half_pixel; those of tf.compat.v1 are asymmetric or "
+    "align_corners"
+)
+FLOAT32_ONLY = Unsupported("linear and cubic interpolation return float32")
+OTHER_KERNEL = Unsupported("bicubic interpolation with half_pixel has another kernel, which leaves out cells beyond x")
+ROUNDED_COORDINATES = Unsupported("bicubic interpolation rounds coordinates to 1/1024")
+
+
+def _names(mode: ResizeMode) -> tuple[str, str]:
+    """Return the method of tf.image.resize, and the function of tf.compat.v1.image."""
+    name = {ResizeMode.NEAREST: "nearest", ResizeMode.LINEAR: "bilinear", ResizeMode.CUBIC: "bicubic"}[mode]
+    return name, f"resize_{name}{'_neighbor' if mode is ResizeMode.NEAREST else ''}"
+
+
+def _calls(step: Step) -> Iterator[tuple[str, str, str]]:
+    """Yield every call with its coordinates and its rule for the nearest cell."""
+    method, function = _names(ResizeMode(step.parameters["mode"]))
+    size = list(map(int, resized_extents(step)))
+    keyword = "" if method == "bilinear" else f', method="{method}"'
+    yield f"tf.image.resize(x, {size}{keyword})", HALF_PIXEL, PREFER_CEIL
+    old = f"tf.compat.v1.image.{function}(x, {size}"
+    yield f"{old})", ASYMMETRIC, FLOOR
+    yield f"{old}, align_corners=True)", ALIGN_CORNERS, PREFER_CEIL
+
+
+def resize(step: Step) -> Code:
+    """Return the call whose coordinates are those of the step."""
+    given = step.parameters
+    if step.rank != PLANE_RANK:
+        return NO_RANK
+    if given.get("size") is not None and given.get("scale") is not None:
+        return Unsupported("tf.image.resize takes a size and no scale")
+    mode = ResizeMode(given["mode"])
+    if mode is ResizeMode.NEAREST and step.dtype not in NEAREST_DTYPES:
+        return Unsupported(f"ResizeNearestNeighbor has no kernel for {step.dtype}")
+    if mode is not ResizeMode.NEAREST and step.dtype != "float32":
+        return FLOAT32_ONLY
+    for text, coordinates, rounding in _calls(step):
+        if omits_coordinates(step) or has_rule(step, coordinates, rounding, recomputes_scale=True):
+            return _cubic_limit(step, coordinates) or text if mode is ResizeMode.CUBIC else text
+    return NO_RULE
+
+
+def _cubic_limit(step: Step, coordinates: str) -> Unsupported | None:
+    if coordinates == HALF_PIXEL or step.parameters["cubic_a"] != CUBIC_A:
+        return OTHER_KERNEL
+    parts = (one.denominator for axis in step.resampled for one in axis.all_coordinates)
+    return ROUNDED_COORDINATES if any(CUBIC_TABLE_SIZE % part for part in parts) else None
+
+
+def converted_resize(step: Step) -> Code:
+    """Return linear interpolation of 16-bit floats, converted back from float32."""
+    if step.dtype not in SHORT_FLOATS or step.parameters["mode"] == ResizeMode.NEAREST:
+        return resize(step)
+    if step.rank != PLANE_RANK:
+        return NO_RANK
+    for text, coordinates, _ in _calls(step):
+        if has_rule(step, coordinates, recomputes_scale=True) and step.parameters["mode"] == ResizeMode.LINEAR:
+            return ("dtype = x.dtype", f"x = tf.cast({text}, dtype)")
+    return NO_RULE
+
+
+INTERPOLATIONS = {ResizeMode.NEAREST: "nearest", ResizeMode.LINEAR: "bilinear"}
+NO_KERAS_CUBIC = Unsupported("the kernel of bicubic interpolation depends on the engine")
+
+
+def size_and_interpolation(step: Step, engine: str) -> tuple[str, str] | Unsupported:
+    """Return the size and the interpolation, or why there is no call."""
+    given = step.parameters
+    if engine == "tensorflow":
+        limit = _keras_limit(step)
+        if limit:
+            return limit
+    if step.rank != PLANE_RANK:
+        return Unsupported("keras.ops.image.resize resizes planes only")
+    if given.get("size") is not None and given.get("scale") is not None:
+        return Unsupported("keras.ops.image.resize takes a size and no scale")
+    if given["mode"] not in INTERPOLATIONS:
+        return NO_KERAS_CUBIC
+    if not (omits_coordinates(step) or has_rule(step, HALF_PIXEL, PREFER_CEIL, recomputes_scale=True)):
+        return Unsupported("keras.ops.image.resize takes a size, and its coordinates are half_pixel")
+    return ", ".join(str(int(one)) for one in resized_extents(step)), INTERPOLATIONS[ResizeMode(given["mode"])]
+
+
+def _keras_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use the functions of TensorFlow, which the engine calls."""
+    if step.parameters["mode"] == ResizeMode.NEAREST:
+        has_kernel = step.dtype in NEAREST_DTYPES
+        return None if has_kernel else Unsupported(f"ResizeNearestNeighbor has no kernel for {step.dtype}")
+    return Unsupported("linear interpolation computes float64 in float32") if step.dtype == "float64" else None
+
+
+def layer_resize(step: Step, engine: str, module: str = "keras.layers", layout: str = "") -> Code:
+    """Return the layer, created and called. layout: the argument that names it, if it is not the default."""
+    found = size_and_interpolation(step, engine)
+    if isinstance(found, Unsupported):
+        return found
+    size, interpolation = found
+    return f'{module}.Resizing({size}, interpolation="{interpolation}"{layout}, dtype=x.dtype)(x)'

@@ -1,0 +1,59 @@
+"""Tests of conformance.adapters.api.resizing.rules."""
+
+from conformance.adapters.api.resizing.rules import has_rule, omits_coordinates, resized_extents
+from conformance.cases.steps import Step
+
+
+def step(mode="linear", spatial=(8,), **parameters):
+    usual = {"size": None, "scale": None, "mode": mode, "coordinates": "half_pixel"}
+    usual |= {"nearest_rounding": "round_prefer_floor", "cubic_a": -0.75}
+    return Step("resize", (1, 1, *spatial), "float32", {**usual, **parameters})
+
+
+def test_the_own_rule_of_a_step():
+    assert has_rule(step(size=(4,)), "half_pixel")
+    assert not has_rule(step(size=(4,)), "asymmetric")
+    assert not has_rule(step(size=(4,)), "align_corners")
+
+
+def test_rules_with_equal_coordinates():
+    assert has_rule(step(size=(8,)), "align_corners")
+    assert has_rule(step(size=(4,), coordinates="pytorch_half_pixel"), "half_pixel")
+    assert not has_rule(step(size=(1,), coordinates="pytorch_half_pixel"), "half_pixel")
+    # Beyond the ends only linear interpolation gives the same.
+    assert has_rule(step(spatial=(1,), size=(4,)), "align_corners")
+    assert not has_rule(step("cubic", spatial=(1,), size=(4,)), "align_corners")
+
+
+def test_a_kept_scale_differs_from_that_of_the_sizes():
+    assert has_rule(step(scale=(2,)), "half_pixel", recomputes_scale=True)
+    assert not has_rule(step(scale=(0.6,)), "half_pixel", recomputes_scale=True)
+    assert has_rule(step(scale=(0.6,)), "half_pixel")
+
+
+def test_nearest_rules_that_copy_the_same_cells():
+    nearest = step("nearest", size=(16,))
+    assert has_rule(nearest, "asymmetric", "floor")
+    assert has_rule(nearest, "half_pixel", "round_prefer_ceil")
+    # At a tie the two rules copy different cells.
+    assert not has_rule(step("nearest", size=(4,)), "half_pixel", "round_prefer_ceil")
+
+
+def test_a_rule_whose_cells_depend_on_rounding_is_not_the_same():
+    nearest = step("nearest", spatial=(3,), size=(9,))
+    assert not has_rule(nearest, "asymmetric", "floor")
+    assert has_rule(step("nearest", spatial=(3,), size=(9,), coordinates="asymmetric", nearest_rounding="floor"),
+                    "asymmetric", "floor")  # fmt: skip
+
+
+def test_an_invalid_step_has_its_own_rule_only():
+    both = step(size=(4,), scale=(0.5,))
+    assert has_rule(both, "half_pixel")
+    assert not has_rule(both, "asymmetric")
+
+
+def test_extents_of_the_output():
+    assert resized_extents(step(size=(5,))) == (5,)
+    assert resized_extents(step(scale=(0.6,))) == (4,)
+    assert not omits_coordinates(step(size=(5,)))
+    assert omits_coordinates(Step("resize", (1, 1, 8), "float32", {"size": (4,), "mode": "linear"}))

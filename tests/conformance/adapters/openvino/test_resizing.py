@@ -1,0 +1,30 @@
+"""The module `resizing` of OpenVINO."""
+
+from tests.conformance.adapters.openvino.programs import ROW, lines, program
+
+PLANE = {"values": "integers", "shape": [1, 2, 4, 4]}
+
+
+def test_defaults_are_not_written():
+    assert lines("resize", x=PLANE, size=[8, 2], mode="linear") == [
+        'x = ops.interpolate(x, [8, 2], "linear_onnx", "sizes", axes=[2, 3])'
+    ]
+
+
+def test_other_rules_are_named():
+    assert lines("resize", x=ROW, size=[4], mode="nearest", coordinates="asymmetric", nearest_rounding="floor") == [
+        'x = ops.interpolate(x, [4], "nearest", "sizes", coordinate_transformation_mode="asymmetric", '
+        'nearest_mode="floor", axes=[2])'
+    ]
+    (text,) = lines("resize", x=PLANE, size=[8, 8], mode="cubic", cubic_a=-0.5)
+    assert "cube_coeff=-0.5" in text
+
+
+def test_scales_are_float32():
+    (text,) = lines("resize", x=PLANE, scale=[0.5, 2], mode="linear")
+    assert text == 'x = ops.interpolate(x, np.float32([0.5, 2]), "linear_onnx", "scales", axes=[2, 3])'
+
+
+def test_sizes_and_scales_are_one_input():
+    given = {"size": [2, 2], "scale": [0.5, 0.5], "expect": {"rejected": "SizeAndScale"}}
+    assert "in one input" in program("resize", x=PLANE, mode="linear", **given).reason

@@ -1,0 +1,64 @@
+"""The module `resizing` of TensorFlow."""
+
+import pytest
+
+from conformance.cases.steps import Step
+from conformance.translation.step_lowering import lower_step
+from tests.conformance.adapters.tensorflow.programs import LAYERS, NN, lines
+
+DEFAULTS = {"coordinates": "half_pixel", "nearest_rounding": "round_prefer_ceil", "cubic_a": -0.75}
+
+
+def resizing(shape=(1, 2, 4, 4), dtype="float32", **parameters):
+    return Step("resize", shape, dtype, {**DEFAULTS, **parameters})
+
+
+def reason(step, surface=NN):
+    return lower_step(step, surface, native_only=False, inner=False).reason
+
+
+@pytest.mark.parametrize(
+    ("parameters", "call"),
+    [
+        ({"mode": "linear"}, "tf.image.resize(x, [7, 7])"),
+        ({"mode": "nearest"}, 'tf.image.resize(x, [7, 7], method="nearest")'),
+        ({"mode": "linear", "coordinates": "asymmetric"}, "tf.compat.v1.image.resize_bilinear(x, [7, 7])"),
+        (
+            {"mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "floor"},
+            "tf.compat.v1.image.resize_nearest_neighbor(x, [7, 7])",
+        ),
+        (
+            {"mode": "cubic", "coordinates": "align_corners"},
+            "tf.compat.v1.image.resize_bicubic(x, [7, 7], align_corners=True)",
+        ),
+    ],
+)
+def test_coordinates_select_the_function(parameters, call):
+    assert lines(resizing(size=(7, 7), **parameters)) == ("native", [f"x = {call}"])
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        (resizing((1, 2, 4), size=(8,), mode="linear"), "planes only"),
+        (resizing(size=(8, 8), scale=(2, 2), mode="linear"), "no scale"),
+        (resizing(size=(7, 7), mode="nearest", nearest_rounding="floor"), "takes a size"),
+        (resizing(dtype="uint32", size=(8, 8), mode="nearest"), "no kernel for uint32"),
+        (resizing(dtype="float64", size=(8, 8), mode="linear"), "return float32"),
+        (resizing(size=(8, 8), mode="cubic"), "another kernel"),
+        (resizing(size=(8, 8), mode="cubic", coordinates="align_corners"), "rounds coordinates to 1/1024"),
+        (resizing(size=(7, 7), mode="cubic", coordinates="align_corners", cubic_a=-0.5), "another kernel"),
+    ],
+)
+def test_other_rules_are_not_written(step, text):
+    assert text in reason(step)
+
+
+def test_16_bit_results_are_converted_back_from_float32():
+    lowered = lines(resizing(dtype="float16", size=(8, 8), mode="linear"))
+    assert lowered == ("composed", ["dtype = x.dtype", "x = tf.cast(tf.image.resize(x, [8, 8]), dtype)"])
+
+
+def test_layer_of_keras_is_created_and_called():
+    call = 'x = tf.keras.layers.Resizing(8, 2, interpolation="bilinear", dtype=x.dtype)(x)'
+    assert lines(resizing(size=(8, 2), mode="linear"), LAYERS) == ("native", [call])

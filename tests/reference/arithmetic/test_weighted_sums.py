@@ -1,0 +1,53 @@
+"""Tests of reference.arithmetic.weighted_sums."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from reference.arithmetic import weighted_sums
+from reference.arithmetic.weighted_sums import exact_weighted_sums, gather, scatter
+from reference.geometry.resampling import AxisWeights, InterpolationKernel, ResampledAxis
+
+UNIT = 2.0**-24
+
+
+def axis_weights(size, output, mode="linear"):
+    axis = ResampledAxis(size, output, Fraction(size, output), "half_pixel")
+    kernel = InterpolationKernel.of(mode, -0.75)
+    return AxisWeights.of(axis, kernel, is_clamped=mode == "linear", unit=UNIT)
+
+
+def test_scatter_is_the_transpose_of_gather():
+    rng = np.random.default_rng(1)
+    axes = [axis_weights(5, 8), axis_weights(6, 3)]
+    maps = [(axis.cells, axis.numerators) for axis in axes]
+    x = rng.integers(-9, 9, (2, 3, 5, 6)).astype(object)
+    y = rng.integers(-9, 9, (2, 3, 8, 3)).astype(object)
+    assert (gather(x, maps) * y).sum() == (x * scatter([5, 6], y, maps)).sum()
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_slices_and_integers_give_the_same_result(monkeypatch, transposed, mode):
+    axes = [axis_weights(7, 11, mode), axis_weights(5, 3, mode)]
+    shape = (1, 2, 11, 3) if transposed else (1, 2, 7, 5)
+    x = np.random.default_rng(2).standard_normal(shape)
+    fast = exact_weighted_sums(x, axes, transposed=transposed, unit=UNIT)
+    # No slice is long enough, so every element is computed in integers.
+    monkeypatch.setattr(weighted_sums, "MIN_SLICE_WIDTH", 54)
+    slow = exact_weighted_sums(x, axes, transposed=transposed, unit=UNIT)
+    assert np.array_equal(fast.value, slow.value)
+    assert (np.abs((fast.high - slow.high) + (fast.low - slow.low)) <= 1e-6 * fast.bound()).all()
+
+
+def test_magnitude_and_extra_error_of_one_axis():
+    axis = axis_weights(2, 4)
+    exact = exact_weighted_sums(np.array([[[1.0, -3.0]]], np.float32), [axis], transposed=False, unit=UNIT)
+    weights = np.array([[1, 0], [0.75, 0.25], [0.25, 0.75], [0, 1]])
+    assert (exact.magnitude >= weights @ [1, 3]).all()
+    assert np.allclose(exact.magnitude, weights @ [1, 3], rtol=1e-4)
+    errors = np.zeros((4, 2))
+    np.add.at(errors, (np.arange(4)[:, None], axis.near), axis.errors)
+    assert np.allclose(exact.extra * UNIT, errors @ [1, 3], rtol=1e-6)
+    assert exact.terms.tolist() == [[[2, 2, 2, 2]]]

@@ -1,0 +1,103 @@
+"""Tests of reference.geometry.resampling."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from reference.geometry.resampling import AxisWeights, InterpolationKernel, ResampledAxis, resampled_axes
+
+UNIT = 2.0**-24
+
+
+def coordinates(size, output, rule):
+    return list(ResampledAxis(size, output, Fraction(size, output), rule).all_coordinates)
+
+
+def test_coordinates_of_every_rule():
+    assert coordinates(2, 4, "half_pixel") == [Fraction(-1, 4), Fraction(1, 4), Fraction(3, 4), Fraction(5, 4)]
+    assert coordinates(2, 4, "asymmetric") == [0, Fraction(1, 2), 1, Fraction(3, 2)]
+    assert coordinates(3, 5, "align_corners") == [0, Fraction(1, 2), 1, Fraction(3, 2), 2]
+    assert coordinates(4, 1, "half_pixel") == [Fraction(3, 2)]
+    assert coordinates(4, 1, "pytorch_half_pixel") == [0]
+    assert coordinates(4, 1, "align_corners") == [0]
+    assert coordinates(4, 2, "pytorch_half_pixel") == coordinates(4, 2, "half_pixel")
+
+
+def test_a_scale_gives_the_floor_and_is_kept():
+    (axis,) = resampled_axes((5,), None, 0.75, "asymmetric")
+    assert (axis.output, axis.step) == (3, Fraction(4, 3))
+    (axis,) = resampled_axes((5,), None, Fraction(1, 3), "asymmetric")
+    assert (axis.output, axis.step) == (1, 3)
+    # The product of the floats is 28.999999999999996.
+    (axis,) = resampled_axes((100,), None, 0.29, "asymmetric")
+    assert axis.output == 29
+
+
+def test_the_nearest_cell_stays_inside():
+    axis = ResampledAxis(2, 8, Fraction(1, 4), "half_pixel")
+    assert axis.nearest("floor").tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
+    assert axis.nearest("ceil").tolist() == [0, 0, 1, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("size", "output", "rule", "rounding", "inexact"),
+    [
+        (8, 4, "half_pixel", "round_prefer_floor", False),  # ties, but every number is a binary fraction
+        (3, 9, "asymmetric", "floor", True),  # 3 · 1/3
+        (3, 9, "asymmetric", "round_prefer_floor", False),
+        (5, 1, "half_pixel", "floor", True),  # 1/2 · 5 − 1/2
+        (5, 1, "pytorch_half_pixel", "floor", False),
+        (5, 7, "align_corners", "floor", True),
+        (7, 5, "half_pixel", "floor", True),
+        (7, 10, "half_pixel", "floor", False),
+    ],
+)
+def test_steps_that_rounding_may_move(size, output, rule, rounding, inexact):
+    assert ResampledAxis(size, output, Fraction(size, output), rule).has_inexact_steps_at(rounding) is inexact
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("a", [-0.75, -0.5])
+def test_the_weights_of_a_cell_add_up_to_one(mode, a):
+    axis = ResampledAxis(7, 12, Fraction(7, 12), "half_pixel")
+    weights = AxisWeights.of(axis, InterpolationKernel.of(mode, a), is_clamped=mode == "linear", unit=UNIT)
+    assert (weights.numerators.sum(axis=1) == weights.denominator).all()
+    assert weights.cells.min() >= 0
+    assert weights.cells.max() <= 6
+
+
+@pytest.mark.parametrize("a", [-0.75, -0.5])
+def test_the_slope_of_the_cubic_kernel_is_the_largest(a):
+    kernel = InterpolationKernel.of("cubic", a)
+    points = [Fraction(i, 1000) for i in range(2001)]
+    steps = [abs(kernel.weight(points[i + 1]) - kernel.weight(points[i])) * 1000 for i in range(2000)]
+    assert max(steps) <= kernel.slope
+    assert max(steps) > kernel.slope * Fraction(99, 100)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("rule", ["half_pixel", "asymmetric", "align_corners"])
+def test_errors_cover_a_shift_by_the_roundings_of_a_coordinate(mode, rule):
+    axis, kernel = ResampledAxis(9, 20, Fraction(9, 20), rule), InterpolationKernel.of(mode, -0.75)
+    weights = AxisWeights.of(axis, kernel, is_clamped=mode == "linear", unit=UNIT)
+    allowed = np.zeros((20, 9))
+    np.add.at(allowed, (np.arange(20)[:, None], weights.near), weights.errors)
+    exact = dense_weights(axis, kernel, 0, mode)
+    for sign in (-6, 6):
+        moved = dense_weights(axis, kernel, sign * UNIT, mode)
+        assert (np.abs(moved - exact) <= allowed).all()
+
+
+def dense_weights(axis, kernel, relative, mode):
+    """Return the weights (output, size) at coordinates that are off by a part of the sum of their terms."""
+    matrix = np.zeros((axis.output, axis.size))
+    for o, one in enumerate(axis.all_coordinates):
+        at = one + Fraction(relative) * (o * axis.step + 1)
+        if mode == "linear":
+            at = min(max(at, Fraction(0)), Fraction(axis.size - 1))
+        for cell in range(-4, axis.size + 4):
+            distance = abs(at - cell)
+            if distance < kernel.reach:
+                matrix[o, min(max(cell, 0), axis.size - 1)] += float(kernel.weight(distance))
+    return matrix

@@ -1,0 +1,215 @@
+"""Tests of reference.operators.resizing."""
+
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import reference
+from reference import OPERATORS
+from tests.support.loop_resize import backward, forward, loop_resize
+
+COORDINATES = ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners")
+ROUNDINGS = ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
+# Up, down, to one cell, from one cell, the same size, by a fraction; one to three axes.
+SIZES = (
+    ((5,), (10,)),
+    ((7,), (3,)),
+    ((4,), (1,)),
+    ((1,), (5,)),
+    ((3, 4), (6, 5)),
+    ((5, 5), (5, 5)),
+    ((3, 2, 4), (4, 4, 3)),
+)
+MODES = [
+    *({"mode": "nearest", "nearest_rounding": one} for one in ROUNDINGS),
+    {"mode": "linear"},
+    {"mode": "cubic", "cubic_a": -0.75},
+    {"mode": "cubic", "cubic_a": -0.5},
+]
+
+
+def row(values, dtype=np.float32):
+    return np.array(values, dtype)[None, None]
+
+
+def weights_of(x, output, scales, parameters):
+    names = {"nearest_rounding": "rounding", "cubic_a": "a"}
+    further = {names[name]: value for name, value in parameters.items() if name in names}
+    return loop_resize(x, output, scales, parameters["mode"], parameters["coordinates"], **further)
+
+
+def is_nearest_float(number, exact, dtype):
+    """Whether no number of the dtype is closer to an exact result."""
+    beside = (np.nextafter(number, dtype(-np.inf)), np.nextafter(number, dtype(np.inf)))
+    distance = abs(Fraction(float(number)) - exact)
+    return all(distance <= abs(Fraction(float(other)) - exact) for other in beside)
+
+
+@pytest.mark.parametrize(("spatial", "output"), SIZES)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_it_agrees_with_loops_over_fractions(spatial, output, mode, dtype):
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((1, 2, *spatial)).astype(dtype)
+    for coordinates in COORDINATES:
+        parameters = {**mode, "coordinates": coordinates}
+        scales = [Fraction(m, n) for m, n in zip(output, spatial, strict=True)]
+        weights = weights_of(x, output, scales, parameters)
+        got = reference.resize(x, size=output, **parameters)
+        assert all(is_nearest_float(got[at], exact, dtype) for at, exact in forward(x, weights).items())
+        grad = rng.standard_normal(got.shape).astype(dtype)
+        slope, exact = reference.resize_grad(grad, x, size=output, **parameters), backward(grad, weights)
+        assert all(
+            is_nearest_float(slope[at], exact.get(at, Fraction(0)), dtype) or slope[at] == exact.get(at, 0)
+            for at in np.ndindex(x.shape)
+        )
+
+
+@pytest.mark.parametrize("scale", [0.6, 1.5, 0.3, 2.5])
+@pytest.mark.parametrize("mode", MODES)
+def test_coordinates_use_the_scale_as_it_is_given(scale, mode):
+    x = np.random.default_rng(2).standard_normal((1, 1, 7)).astype(np.float64)
+    output = int(7 * Fraction(str(scale)))
+    parameters = {**mode, "coordinates": "half_pixel"}
+    got = reference.resize(x, scale=scale, **parameters)
+    assert got.shape == (1, 1, output)
+    exact = forward(x, weights_of(x, (output,), [Fraction(str(scale))], parameters))
+    assert all(is_nearest_float(got[at], one, np.float64) for at, one in exact.items())
+
+
+def test_literal_results():
+    x = row([4, 8, 16, 12])
+    assert reference.resize(x, size=8, mode="linear").tolist() == [[[4, 5, 7, 10, 14, 15, 13, 12]]]
+    assert reference.resize(x, scale=2, mode="linear", coordinates="asymmetric").tolist() == [
+        [[4, 6, 8, 12, 16, 14, 12, 12]]
+    ]
+    assert reference.resize(x, size=2).tolist() == [[[4, 16]]]
+    assert reference.resize(x, size=2, nearest_rounding="round_prefer_ceil").tolist() == [[[8, 12]]]
+    # ONNX Resize-19, example resize_downsample_scales_linear: exact results are 8/3 and 13/3.
+    plane = np.arange(1, 9, dtype=np.float64).reshape(1, 1, 2, 4)
+    assert reference.resize(plane, scale=0.6, mode="linear").tolist() == [[[[8 / 3, 13 / 3]]]]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "bool", "bfloat16", "float16"])
+def test_nearest_copies_cells_of_any_dtype(dtype):
+    x = row([0, 1, 1], dtype if dtype != "bfloat16" else ml_dtypes.bfloat16)
+    got = OPERATORS["resize"](x, size=6)
+    assert got.value.dtype == x.dtype
+    assert got.value.astype(int).tolist() == [[[0, 0, 1, 1, 1, 1]]]
+    assert not got.bound().any()
+
+
+def test_interpolation_takes_floating_numbers_only():
+    with pytest.raises(TypeError, match="x has dtype int32"):
+        reference.resize(row([1, 2], np.int32), size=4, mode="linear")
+
+
+def test_a_cell_with_weight_zero_is_not_read():
+    x = row([1, np.inf, 3, np.nan, 5])
+    got = reference.resize(x, size=9, mode="linear", coordinates="align_corners")[0, 0]
+    assert got[[0, 4, 8]].tolist() == [1, 3, 5]
+    assert np.isinf(got[[1, 2, 3]]).all()
+    assert np.isnan(got[[5, 6, 7]]).all()
+
+
+def test_infinities_of_both_signs_give_nan():
+    assert np.isnan(reference.resize(row([np.inf, -np.inf]), size=1, mode="linear")).all()
+    # The outer weights of the cubic kernel are negative.
+    assert reference.resize(row([np.inf, 0, 0, 0]), size=1, mode="cubic").tolist() == [[[-np.inf]]]
+
+
+def test_large_and_small_numbers_are_exact():
+    x = row([1e308, 1e308, 5e-324, 5e-324], np.float64)
+    assert reference.resize(x, size=2, mode="linear").tolist() == [[[1e308, 5e-324]]]
+
+
+def test_an_empty_batch_stays_empty():
+    x = np.zeros((0, 2, 4, 4), np.float32)
+    assert reference.resize(x, size=2, mode="linear").shape == (0, 2, 2, 2)
+    assert reference.resize_grad(np.zeros((0, 2, 2, 2), np.float32), x, size=2, mode="linear").shape == x.shape
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"size": 2, "scale": 2}, "exactly one of them must be given"),
+        ({"size": 0}, "size 0 on axis 0 must be at least 1"),
+        ({"size": (2, 2)}, "size .* has 2 entries: expected 1"),
+        ({"scale": 0}, "scale 0 on axis 0 must be positive"),
+        ({"scale": -1.5}, "scale -1.5 on axis 0 must be positive"),
+        ({"scale": float("nan")}, "scale nan on axis 0 must be finite"),
+        ({"scale": 0.1}, "scale 0.1 gives 0 cells on axis 0"),
+        ({"size": 2, "mode": "area"}, "mode 'area' must be one of"),
+        ({"size": 2, "coordinates": "centre"}, "coordinates 'centre' must be one of"),
+        ({"size": 2, "nearest_rounding": "up"}, "nearest_rounding 'up' must be one of"),
+        ({"size": 2, "cubic_a": -1}, "cubic_a -1 must be one of"),
+        ({"size": 2**18 + 1}, "size 262145 gives 262145 cells on axis 0"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        reference.resize(row([1, 2, 3]), **parameters)
+
+
+def test_a_size_or_a_scale_is_required():
+    with pytest.raises(TypeError, match="size None and scale None"):
+        reference.resize(row([1, 2, 3]))
+
+
+def test_the_gradient_needs_the_shape_of_the_output():
+    with pytest.raises(ValueError, match="grad has shape"):
+        reference.resize_grad(row([1, 2]), row([1, 2, 3]), size=4)
+
+
+def float32_weights(axis_size, output, mode, a):
+    """Return the matrix (output, axis_size) of a kernel that rounds every step to float32, with half_pixel."""
+    one, half = np.float32(1), np.float32(0.5)
+    scale = np.float32(output) / np.float32(axis_size)
+    matrix = np.zeros((output, axis_size), np.float32)
+    for o in range(output):
+        at = (np.float32(o) + half) / scale - half
+        if mode == "linear":
+            at = min(max(at, np.float32(0)), np.float32(axis_size - 1))
+        below = int(np.floor(at))
+        t = at - np.float32(below)
+        if mode == "linear":
+            taps = [(below, one - t), (below + 1, t)]
+        else:
+            a = np.float32(a)
+            taps = []
+            for k in (-1, 0, 1, 2):
+                s = np.abs(t - np.float32(k))
+                inner = ((a + 2) * s - (a + 3)) * s * s + one
+                taps.append((below + k, inner if s <= 1 else ((a * s - 5 * a) * s + 8 * a) * s - 4 * a))
+        for cell, weight in taps:
+            matrix[o, min(max(cell, 0), axis_size - 1)] += weight
+    return matrix
+
+
+@pytest.mark.parametrize(("size", "output"), [(7, 16), (100, 33), (1000, 999), (31, 4097), (3, 1)])
+@pytest.mark.parametrize(("mode", "a"), [("linear", -0.75), ("cubic", -0.75), ("cubic", -0.5)])
+def test_the_bound_covers_a_kernel_in_float32(size, output, mode, a):
+    x = np.random.default_rng(3).standard_normal((1, 1, size)).astype(np.float32)
+    matrix = float32_weights(size, output, mode, a)
+    exact = OPERATORS["resize"](x, size=output, mode=mode, cubic_a=a)
+    got = np.einsum("oi,nci->nco", matrix, x)
+    assert (exact.distance(got) <= exact.bound()).all()
+    grad = np.random.default_rng(4).standard_normal(got.shape).astype(np.float32)
+    slope = OPERATORS["resize_grad"](grad, x, size=output, mode=mode, cubic_a=a)
+    assert (slope.distance(np.einsum("oi,nco->nci", matrix, grad)) <= slope.bound()).all()
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_the_bound_is_less_than_a_shift_by_a_hundredth_of_a_cell(mode):
+    x = row([0, 1] * 50)
+    exact = OPERATORS["resize"](x, size=173, mode=mode)
+    assert exact.bound().max() < 0.01
+
+
+def test_the_bound_of_float64_is_that_of_float64():
+    x = np.random.default_rng(5).standard_normal((1, 1, 9))
+    exact = OPERATORS["resize"](x, size=14, mode="linear")
+    assert 0 < exact.bound().max() < 1e-13
+    assert exact.bound(accumulate=np.float32).min() > 1e-9
