@@ -7,7 +7,6 @@ import numpy as np
 
 RAISES = "def answer(x):\n    raise ValueError('not in this release')\n"
 WRONG_SHAPE = "def answer(x):\n    return x[:, :, :1]\n"
-WRONG_SIZE = "def answer(x):\n    return x[:, :, :, :1]\n"
 OLD_NUMPY_ONLY = """\
 import sys
 from pathlib import Path

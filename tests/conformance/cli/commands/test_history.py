@@ -9,7 +9,7 @@ from conformance.cli import main
 from conformance.cli.commands import history
 from conformance.execution.releases.environments import ReleaseEnvironments
 from tests.support import fake_backends
-from tests.support.package_folder import RAISES, WRONG_SHAPE, WRONG_SIZE, use_packages, write_packages
+from tests.support.package_folder import RAISES, WRONG_SHAPE, use_packages, write_packages
 
 CASE = "max_pool/book-loops"
 RELEASES = {
@@ -18,7 +18,7 @@ RELEASES = {
     "1.1.0": RAISES,
     "1.2.0": WRONG_SHAPE,
     "1.3.0": WRONG_SHAPE,
-    "1.4.0": WRONG_SIZE,
+    "1.4.0": RAISES,
     "1.5.0": "import missing_module\n",
 }
 
