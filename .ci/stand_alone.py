@@ -2,13 +2,15 @@
 
 For each surface of the backend, one case of each operator and gradient is run; of slow surfaces, every fourth of these.
 The scripts of a surface run in one isolated process (`python -I`) in an empty folder, in which the suite cannot be
-imported. Each must exit with 0, which means that its output is as expected.
+imported. Each must exit with 0, which means that its output is as expected. On a route, an error that the
+exporter or the runtime raises is a refusal: the script fails with it as it must.
 """
 
 from __future__ import annotations
 
 import importlib.metadata
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -89,7 +91,17 @@ def failures(backend: Backend, surface: Surface, cases: list[Case]) -> list[str]
         statuses = {path.stem: json.loads(path.read_text("utf-8")) for path in Path(folder).glob("*.left")}
     missing = f"the process ended before it, with {done.returncode}: {done.stderr[-1000:]}"
     by_case = {case.id: statuses.get(f"{number:03}", missing) for number, case in enumerate(cases)}
-    return [f"BAD {name} on {surface.name}: {status}" for name, status in by_case.items() if status != 0]
+    return [
+        f"{'refused' if is_refusal(surface, status) else 'BAD'} {name} on {surface.name}: {status}"
+        for name, status in by_case.items()
+        if status != 0
+    ]
+
+
+def is_refusal(surface: Surface, status: object) -> bool:
+    """Whether a script of a route ended with an error of a package, and not of its own lines. status: see DRIVER."""
+    places = re.findall(r'^  File "(.*?)", line', status, re.MULTILINE) if isinstance(status, str) else []
+    return surface.route is not None and bool(places) and not re.fullmatch(r"\d+\.py", Path(places[-1]).name)
 
 
 def main() -> None:
@@ -103,7 +115,7 @@ def main() -> None:
         failed = failures(backend, surface, chosen)
         print(why or f"{len(chosen) - len(failed)} of {len(chosen)} scripts agree on {surface.name}", *failed, sep="\n")
         # A surface without a single script indicates a mistake in the sample, unless the surface is unavailable.
-        bad += bool(failed) or not (chosen or why)
+        bad += any(line.startswith("BAD") for line in failed) or len(failed) == len(chosen) > 0 or not (chosen or why)
     sys.exit(bad > 0)
 
 

@@ -74,6 +74,10 @@ def has_pooling_windows(case: Case) -> bool:
     return all(name in case.parameters for name in WINDOW_PARAMETERS)
 
 
+def _has_bins(case: Case) -> bool:
+    return OPERATORS[case.operator].geometry is Geometry.BINS and "output_size" in case.parameters
+
+
 @remember_last_case
 def case_windows(case: Case) -> Windows | None:
     """Return the positions of the windows on x; None without windows, and for an invalid case."""
@@ -113,10 +117,10 @@ def window_axes(case: Case) -> list[WindowAxis]:
 
 
 def specials_alone_in_window(case: Case) -> frozenset[str]:
-    """Return each special value that fills a pooling window: all cells of x in the window have this value."""
+    """Return each special value that fills a pooling window or a bin: all cells of x in it have this value."""
     x = case.inputs["x"]
     specials = special_values_of(x).intersection(SPECIALS_TESTED_ALONE)
-    if not (specials and is_inspected(x) and has_pooling_windows(case)):
+    if not (specials and is_inspected(x) and (has_pooling_windows(case) or _has_bins(case))):
         return frozenset()
     return frozenset(special for special in specials if _fills_some_window(float(special), x.make(), case))
 
@@ -130,10 +134,11 @@ def _fills_some_window(number: float, x: Array, case: Case) -> bool:
 
 def _pool(operator: str, x: Array, case: Case) -> Array | None:
     """Return the maximum or minimum of x in each window of a case; None for an invalid case."""
+    names: tuple[str, ...] = WINDOW_PARAMETERS
+    if _has_bins(case):
+        operator, names = f"adaptive_{operator}", ("output_size",)
     try:
-        pooled: Array = REFERENCE_OPERATORS[operator](
-            x, **{name: case.parameters[name] for name in WINDOW_PARAMETERS}
-        ).value
+        pooled: Array = REFERENCE_OPERATORS[operator](x, **{name: case.parameters[name] for name in names}).value
     except (ValueError, TypeError):
         return None
     return pooled

@@ -137,11 +137,12 @@ def _bin_lines(one: AuditedLayer, surface: Surface, width: int, is_converted: bo
     layer, verdict = one.layer, one.verdicts[surface.name]
     if OPERATORS[layer.operator].geometry is not Geometry.BINS:
         return
-    if verdict.verdict is LayerVerdict.UNSUPPORTED:
-        yield from _comment(f"the suite has no program for {layer.operator} on {surface.name}: {MANUAL_BINS}", width)
-    elif is_converted and layer.shape[2:] == tuple(layer.parameters["output_size"]):
+    is_unsupported = verdict.verdict is LayerVerdict.UNSUPPORTED
+    if (is_unsupported or is_converted) and layer.shape[2:] == tuple(layer.parameters["output_size"]):
         yield from _comment("leave the layer out: it has a bin for every cell, so that it returns its input", width)
         return
+    if is_unsupported:
+        yield from _comment(f"the suite has no program for {layer.operator} on {surface.name}: {MANUAL_BINS}", width)
     elif is_converted and verdict.how == How.COMPOSED and not _has_equal_bins(layer):
         yield from _comment(SLICED_BINS, width)
     else:

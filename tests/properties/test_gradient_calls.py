@@ -32,9 +32,11 @@ CALLS = {
     "stochastic_pool_grad": ([X, 2, np.zeros((1, 2, 2, 2), np.float32)], (1, 2, 2, 2)),
     "stochastic_pool_probabilities_grad": ([X, 2], (1, 2, 2, 2, 2, 2)),
     "pad_grad": ([X, [1, (-1, 2)]], (1, 2, 6, 6)),
+    "resize_grad": ([X], (1, 2, 2, 2)),
     "conv_grad": ([X, KERNEL], (1, 2, 2, 3)),
     "conv_transpose_grad": ([X, KERNEL], (1, 2, 6, 7)),
 }
+KEYWORDS = {"resize_grad": {"size": 2}}
 
 
 def test_every_operator_has_a_gradient():
@@ -48,8 +50,8 @@ def test_a_gradient_of_another_shape_is_refused(name):
     inputs, shape = CALLS[name]
     wrong = (*shape[:-1], shape[-1] + 1)
     with pytest.raises(ValueError, match=re.escape(f"grad has shape {wrong}: the output has {shape}")):
-        reference.OPERATORS[name](np.zeros(wrong, np.float32), *inputs)
-    got = reference.OPERATORS[name](np.zeros(shape, np.float32), *inputs)
+        reference.OPERATORS[name](np.zeros(wrong, np.float32), *inputs, **KEYWORDS.get(name, {}))
+    got = reference.OPERATORS[name](np.zeros(shape, np.float32), *inputs, **KEYWORDS.get(name, {}))
     assert (got[0] if isinstance(got, tuple) else got).value.shape == X.shape
 
 
@@ -57,9 +59,9 @@ def test_a_gradient_of_another_shape_is_refused(name):
 def test_other_dtypes_are_refused(name):
     inputs, shape = CALLS[name]
     with pytest.raises(TypeError, match="grad has dtype float64: accepted are float32"):
-        reference.OPERATORS[name](np.zeros(shape), *inputs)
+        reference.OPERATORS[name](np.zeros(shape), *inputs, **KEYWORDS.get(name, {}))
     with pytest.raises(TypeError, match="x has dtype int32: accepted are float16, bfloat16, float32, float64"):
-        reference.OPERATORS[name](np.zeros(shape, np.int32), X.astype(np.int32), *inputs[1:])
+        reference.OPERATORS[name](np.zeros(shape, np.int32), X.astype(np.int32), *inputs[1:], **KEYWORDS.get(name, {}))
 
 
 @pytest.mark.parametrize("name", ["max_pool_grad", "min_pool_grad", "global_max_pool_grad", "adaptive_max_pool_grad"])
@@ -74,7 +76,8 @@ def test_empty_batches_and_channels_have_empty_gradients(name):
     inputs, shape = CALLS[name]
     if not name.startswith("conv"):
         empty = [part[:0] if isinstance(part, np.ndarray) else part for part in inputs]
-        assert reference.OPERATORS[name](np.zeros((0, *shape[1:]), np.float32), *empty).value.shape == (0, *X.shape[1:])
+        got = reference.OPERATORS[name](np.zeros((0, *shape[1:]), np.float32), *empty, **KEYWORDS.get(name, {}))
+        assert got.value.shape == (0, *X.shape[1:])
     else:
         to_x, to_kernel = reference.OPERATORS[name](np.zeros((0, *shape[1:]), np.float32), X[:0], KERNEL)
         assert to_x.value.shape == (0, *X.shape[1:])

@@ -7,19 +7,23 @@ from collections.abc import Mapping, Sequence
 from conformance.adapters.api import INDENT
 from conformance.adapters.routes.route import ModelRunner
 
-RUNTIME_SETUP = """\
+ONNXRUNTIME_SETUP = """\
 import onnx
 import onnxruntime
-import openvino as ov
 from onnx.reference import ReferenceEvaluator
 
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = 1
-core = ov.Core()
-core.set_property("CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1})
 """
+RUNTIME_SETUP = f"""\
+import openvino as ov
+{ONNXRUNTIME_SETUP}\
+core = ov.Core()
+core.set_property("CPU", {{"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}})
+"""
+ONNXRUNTIME_THREAD_SETTINGS = {"options.intra_op_num_threads = 1": "options.intra_op_num_threads = {}"}
 RUNTIME_THREAD_SETTINGS = {
-    "options.intra_op_num_threads = 1": "options.intra_op_num_threads = {}",
+    **ONNXRUNTIME_THREAD_SETTINGS,
     '"INFERENCE_NUM_THREADS": 1': '"INFERENCE_NUM_THREADS": {}',
 }
 

@@ -63,11 +63,20 @@ def split_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def model_lines(
-    decorator: str, name: str, lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]
+    decorator: str,
+    name: str,
+    lines: Sequence[str],
+    weights: Sequence[str],
+    inputs: Sequence[str],
+    *,
+    weight: str = "{}",
 ) -> Sequence[str]:
-    """Return the lines as a decorated function of the inputs. It refers to the weights, which become constants."""
+    """Return the lines as a decorated function of the inputs. It refers to the weights, which become constants.
+
+    weight: the expression of a weight, for an exporter that does not take arrays.
+    """
     # A name that the lines assign is local, so the function reads the weights under another name.
-    constants = [f"weights = {', '.join(weights)}"] if weights else []
+    constants = [f"weights = {', '.join(map(weight.format, weights))}"] if weights else []
     read = [f"{', '.join(weights)} = weights"] if weights else []
     *definition, _call = function_lines(decorator, name, [*read, *lines], inputs)
     return [*constants, *definition]

@@ -23,7 +23,7 @@ SETUP = f"{tensorflow.SETUP}{LITERT_SETUP}"
 RESET = tensorflow.RESET
 
 
-def _tensor_specs(inputs: Sequence[str], sizes: Sizes) -> str:
+def tensor_specs(inputs: Sequence[str], sizes: Sizes) -> str:
     """Return the specifications of the inputs as text."""
     shapes = {name: str([*sizes[name].dimensions()]) if name in sizes else f"{name}.shape" for name in inputs}
     return ", ".join(f"tf.TensorSpec({shape}, {name}.dtype)" for name, shape in shapes.items())
@@ -32,9 +32,7 @@ def _tensor_specs(inputs: Sequence[str], sizes: Sizes) -> str:
 def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], sizes: Sizes = FIXED) -> Sequence[str]:
     """Return lines that assign `lite_model`."""
     return [
-        *model_lines(
-            f"@tf.function(input_signature=[{_tensor_specs(inputs, sizes)}])", "model", lines, weights, inputs
-        ),
+        *model_lines(f"@tf.function(input_signature=[{tensor_specs(inputs, sizes)}])", "model", lines, weights, inputs),
         "module = tf.Module()",
         "module.model = model",
         "converter = tf.lite.TFLiteConverter.from_concrete_functions([model.get_concrete_function()], module)",

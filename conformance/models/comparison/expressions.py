@@ -94,7 +94,8 @@ def reduced_arrays(array: NamedArray, shape: Sequence[int]) -> Iterator[NamedArr
             if x.shape[axis] != shape[1] or x.shape[0] != shape[0]:
                 continue
             where = "" if axis == 1 else f" over the channels and all spatial axes but {axis - 2}"
-            for text, values in ((array.name, x), (f"ReLU of {array.name}", np.maximum(x, 0))):
+            # Of equal arrays the last is named: the maximum of a ReLU is often that of its input.
+            for text, values in ((f"ReLU of {array.name}", np.maximum(x, 0)), (array.name, x)):
                 yield NamedArray(f"the mean of {text}{where}", values.mean(others)[..., None])
                 yield NamedArray(f"the maximum of {text}{where}", values.max(others)[..., None])
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from conformance.execution import connection
-from conformance.execution.connection import BatchedReader
+from conformance.execution.connection import BatchedReader, Connection
 from conformance.execution.job import Job
 from conformance.execution.job_pace import READ_DELAY_SECONDS
 from tests.support.fake_backends import program
-from tests.support.started_workers import X, started
+from tests.support.started_workers import X, gone, started
 
 
 @pytest.fixture
@@ -82,3 +82,31 @@ def test_replies_to_longer_programs_are_not_delayed():
     with started() as worker:
         jobs = [Job(program("import time; time.sleep(0.004)"), (X,)) for _ in range(100)]
         assert not any(worker.connection.read_delay for _ in worker.outcomes(jobs))
+
+
+@pytest.mark.parametrize(
+    ("end_of_replies", "last_line"),
+    [
+        ("exec >&-", "; last output: still running"),
+        ("printf %064d 0", "; last output: still running"),
+        ("exec >&- 2>&-", ""),
+    ],
+    ids=["closed pipe", "invalid frame", "closed pipe and standard error"],
+)
+def test_exit_cause_of_a_process_that_ends_its_replies_and_does_not_exit(
+    end_of_replies, last_line, tmp_path, monkeypatch
+):
+    # The shell is the process of the connection. A supervisor would leave the pipe open.
+    interpreter = tmp_path / "python"
+    output = "echo still running >&2" if last_line else ":"
+    interpreter.write_text(f"#!/bin/sh\n{output}\n{end_of_replies}\nexec sleep 600\n")
+    interpreter.chmod(0o755)
+    monkeypatch.setattr(connection, "EXIT_TIMEOUT_SECONDS", 0.5)
+    process = Connection(str(interpreter), 0)
+    try:
+        assert process.receive(20) is None
+        assert process.process.poll() is None
+        assert process.exit_cause() == f"no valid reply, and no exit within 0.5 s{last_line}"
+        assert gone(process.process.pid)
+    finally:
+        process.kill()

@@ -214,8 +214,8 @@ def case_file_text(candidate):
 
 
 def test_a_candidate_reads_back_from_its_file(tmp_path, sweeps):
-    for number, operator in enumerate(OPERATORS):
-        one = OperatorSpace.from_sweeps(operator, sweeps).draw(Rng("file", number))
+    for operator in OPERATORS:
+        one = OperatorSpace.from_sweeps(operator, sweeps).draw(Rng("file", operator))
         path = tmp_path / "pooling" / f"{operator}.yaml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(case_file_text(one), "utf-8")

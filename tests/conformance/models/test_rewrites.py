@@ -184,6 +184,8 @@ def test_unequal_bins_of_a_converted_target_are_slices_that_the_audit_has_run():
 def test_a_bin_for_every_cell_is_no_layer():
     (line,) = change("adaptive_avg_pool", {"output_size": (7, 5)}, (1, 4, 7, 5))
     assert line.startswith("# leave the layer out")
+    layer = ModelLayer("pool", "adaptive_avg_pool", {"output_size": (7, 5)}, (1, 4, 7, 5))
+    assert program(layer, "", verdict=LayerVerdict.UNSUPPORTED).startswith("# leave the layer out")
 
 
 def test_a_program_with_zeros_for_weights_says_which_weights_to_put_there():

@@ -11,7 +11,7 @@ from conformance.cli.parameter_types import SURFACE_NAME
 from conformance.translation.lowering import translate
 from reports.results.vocabulary import ROUTE_ARROW
 
-BACKENDS = ("routes-torch", "routes-executorch", "routes-tensorflow", "routes-jax")
+BACKENDS = ("routes-torch", "routes-executorch", "routes-tensorflow", "routes-tf2onnx", "routes-jax")
 ROUTES = [surface for name in BACKENDS for surface in registry.get_backend(name).surfaces]
 SOURCE_BACKENDS = ("torch", "tensorflow", "jax")
 SOURCES = {surface.name: surface for name in SOURCE_BACKENDS for surface in registry.get_backend(name).surfaces}
@@ -132,7 +132,7 @@ def test_stages_of_symbolic_extents_export_the_same_model(route):
     assert "infer" not in program_text(CONVOLUTION, route.route.source)
 
 
-@pytest.mark.parametrize("name", ["routes-torch", "routes-executorch", "routes-jax"])
+@pytest.mark.parametrize("name", ["routes-torch", "routes-executorch", "routes-tf2onnx", "routes-jax"])
 def test_routes_without_bfloat16(name):
     case = next(case for case in CASES.values() if case.operator == "max_pool" and case.dtype == "bfloat16")
     for route in registry.get_backend(name).surfaces:
@@ -148,3 +148,11 @@ def test_executorch_gets_a_partitioner_for_xnnpack_only():
 def test_evaluator_of_executorch_runs_the_core_operators_with_pytorch():
     route = next(route for route in ROUTES if "executorch" in route.name)
     assert "x = exported.run_decompositions().module()(x).numpy()" in program_text(CONVOLUTION, route.route.evaluator)
+
+
+def test_weights_of_tf2onnx_are_variables():
+    route = next(route for route in ROUTES if route.name.startswith("tf2onnx"))
+    assert "    weights = tf.Variable(kernel)\n" in program_text(CONVOLUTION, route)
+    # Another exporter of the same source takes arrays.
+    lite = next(route for route in ROUTES if route.name.startswith("tf.lite"))
+    assert "    weights = kernel\n" in program_text(CONVOLUTION, lite)
