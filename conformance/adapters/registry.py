@@ -33,6 +33,7 @@ from conformance.adapters.api import (
     instruction_limit,
     limit_instructions_source,
     load_declarations,
+    without_label,
 )
 from conformance.system.suggestions import unknown_name_text
 
@@ -139,6 +140,27 @@ def get_backend(name: str, instructions: str = AVX2, device: Device = ON_CPU) ->
     own = [f"backend {point}: {error}" for point, error in errors.items() if point.startswith(f"{name} = ")]
     unknown = f"backend {name!r}: {unknown_name_text(name, backend_names(), 'conformance backends')}"
     raise ConformanceError("\n".join(own) or unknown)
+
+
+def distribution_of(name: str, package: str) -> str:
+    """Return the name for pip of a package of a backend: that in DISTRIBUTIONS of its adapter, or the package's."""
+    names: Mapping[str, str] = getattr(_module_of_backend(without_label(name)), "DISTRIBUTIONS", {})
+    return names.get(package, package)
+
+
+def backend_of_release(name: str, version: str) -> Backend:
+    """Return a backend for a release of its framework, from the module `releases` of its adapter if it has one.
+
+    The module defines release_surfaces(version). Raises ConformanceError if the backend is unknown.
+    """
+    backend = get_backend(name)
+    module = _module_of_backend(without_label(name))
+    found = importlib.util.find_spec(f"{module.__name__}.releases") if module else None
+    if found is None:
+        return backend
+    declared = {surface.name: surface.declarations for surface in backend.surfaces}
+    surfaces = importlib.import_module(found.name).release_surfaces(version)
+    return replace(backend, surfaces=tuple(replace(one, declarations=declared[one.name]) for one in surfaces))
 
 
 def _check_label(name: str, label: str) -> None:

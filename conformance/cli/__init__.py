@@ -28,6 +28,7 @@ COMMAND_LOCATIONS = {
     "explore": "explore.explore",
     "export": "export.export_command",
     "freeze": "check.freeze",
+    "history": "history.history_command",
     "judge": "judge.judge_command",
     "ledger": "ledger.ledger_group",
     "list": "show.list_command",

@@ -3,6 +3,7 @@
 An adapter is a package in `conformance.adapters` with the name of its backend. It defines these names:
 
 PACKAGES   modules whose versions are recorded in the results, the framework first
+DISTRIBUTIONS  optional: names for pip of those modules in PACKAGES that have another one
 SETUP      source text that runs once per worker: imports, array mode; programs need it
 RESET      source text that runs after each case: default dtypes, seeds
 SURFACES   the surfaces, see Surface
@@ -14,6 +15,9 @@ WORKER     optional: the WorkerCommand of a worker in another language, which ge
 
 If one framework runs on several engines, each in a separate environment, the module defines VARIANTS instead: an
 AdapterVariant for each engine. The backends are then named `<module>-<variant>`.
+
+A module `releases` of the package is optional. Its function release_surfaces(version) returns the surfaces for an older
+release of the framework.
 
 Importing an adapter never imports its framework.
 """

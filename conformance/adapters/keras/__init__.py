@@ -50,6 +50,7 @@ if uncleared > 200 or np.random.get_state()[1][0] != 0:
     keras.utils.set_random_seed(0)
     uncleared = 0
 """
+DISTRIBUTIONS = {"tensorflow": "tensorflow-cpu"}
 TO_FRAMEWORK, TO_NUMPY = "keras.ops.convert_to_tensor({})", "keras.ops.convert_to_numpy(x)"
 CHANNELS_LAST_FIELDS = channels_last_fields(TO_FRAMEWORK, TO_NUMPY)
 FLOATING_ONLY = Unsupported("norms, exponentials and probabilities need a floating-point dtype")

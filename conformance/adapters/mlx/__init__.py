@@ -27,6 +27,7 @@ from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
 from conformance.adapters.mlx import convolution, windows
 
 PACKAGES = ("mlx", "numpy")
+DISTRIBUTIONS = {"mlx": "mlx[cpu]"}
 SETUP = """\
 import mlx.core as mx
 import mlx.nn as nn

@@ -17,7 +17,7 @@ from functools import partial
 from conformance.adapters.api import ALL_DTYPES, DeviceSupport, Level, Sizes, Step, Surface, Unsupported, too_many_axes
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_padding
-from conformance.adapters.onnx.graph import model_lines
+from conformance.adapters.onnx.graph import OPSET_VERSION, model_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
 from conformance.adapters.onnx.windows import sliced_avg_pool
 from conformance.cases.operators import ResizeMode
@@ -93,7 +93,7 @@ def session_lines(providers: str) -> Sequence[str]:
 CPU_SESSION = session_lines('["CPUExecutionProvider"]')
 
 
-def dynamic_surface(surface: Surface, sizes: Sizes) -> Surface:
+def dynamic_surface(surface: Surface, sizes: Sizes, opset_version: int = OPSET_VERSION) -> Surface:
     """Return the surface with models whose inputs have symbolic extents, run with other sizes first."""
 
     def dynamic_session(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
@@ -103,7 +103,7 @@ def dynamic_surface(surface: Surface, sizes: Sizes) -> Surface:
             for shapes in zip(*(one.others for one in sizes.values()), strict=True)
         ]
         session, run = CPU_SESSION
-        return (*model_lines(lines, names, sizes), session, *calls, run)
+        return (*model_lines(lines, names, sizes, opset_version=opset_version), session, *calls, run)
 
     return replace(surface, wrap_program=dynamic_session)
 
@@ -145,12 +145,27 @@ UNSUPPORTED_DTYPES = {
     **{operator: {"uint64": _no_kernel(node, "uint64")} for operator, node in INT64_REDUCTIONS.items()},
     "adaptive_avg_pool": {"float64": _no_kernel("AveragePool", "float64")},
 }
-SURFACE = runtime_surface(
-    "onnxruntime", node_limit, CPU_SESSION, unsupported_dtypes=UNSUPPORTED_DTYPES, constant_weights=False
-)
-SURFACES: tuple[Surface, ...] = (
-    replace(SURFACE, fallbacks={**SURFACE.fallbacks, "adaptive_avg_pool": partial(sliced_avg_pool, node_limit)}),
-)
-SURFACES += (
-    replace(SURFACE, name="onnxruntime.dynamic", with_sizes=dynamic_surface, max_level=Level.SMOKE, slow_tag="dynamic"),
-)
+
+
+def surfaces_with_opset(opset_version: int) -> tuple[Surface, ...]:
+    """Return the surfaces with graphs of an opset."""
+    surface = runtime_surface(
+        "onnxruntime",
+        node_limit,
+        CPU_SESSION,
+        unsupported_dtypes=UNSUPPORTED_DTYPES,
+        constant_weights=False,
+        opset_version=opset_version,
+    )
+    dynamic = replace(
+        surface,
+        name="onnxruntime.dynamic",
+        with_sizes=partial(dynamic_surface, opset_version=opset_version),
+        max_level=Level.SMOKE,
+        slow_tag="dynamic",
+    )
+    composed = partial(sliced_avg_pool, node_limit)
+    return replace(surface, fallbacks={**surface.fallbacks, "adaptive_avg_pool": composed}), dynamic
+
+
+SURFACES: tuple[Surface, ...] = surfaces_with_opset(OPSET_VERSION)

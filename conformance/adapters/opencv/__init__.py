@@ -17,6 +17,7 @@ from conformance.adapters.onnx.dtypes import ANY_CALL
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
 
 PACKAGES = ("cv2", "onnx", "numpy")
+DISTRIBUTIONS = {"cv2": "opencv-python-headless"}
 THREADS = ""
 THREAD_SETTINGS = {"cv2.setNumThreads(1)": "cv2.setNumThreads({})"}
 SETUP = """\

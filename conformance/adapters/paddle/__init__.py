@@ -38,6 +38,7 @@ from conformance.adapters.paddle.calls import (
 )
 
 PACKAGES = ("paddle", "numpy")
+DISTRIBUTIONS = {"paddle": "paddlepaddle"}
 THREADS = """\
 import os
 

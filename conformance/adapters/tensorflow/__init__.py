@@ -69,6 +69,7 @@ from conformance.adapters.tensorflow.pooling import (
 from conformance.cases.operators import Rounding
 
 PACKAGES = ("tensorflow", "keras", "numpy")
+DISTRIBUTIONS = {"tensorflow": "tensorflow-cpu"}
 THREADS = """\
 import os
 import platform

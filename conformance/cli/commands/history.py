@@ -1,0 +1,159 @@
+"""`conformance history`: run the releases of a framework, and list the answers that changed between them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from conformance import ConformanceError, IncompleteRun
+from conformance.adapters import registry
+from conformance.catalogue import loading
+from conformance.cli.options import CASE_GLOB_OPTION, DEFAULT_OUTPUT_FOLDER, QUIET_OPTION, Verbosity, level_option
+from conformance.cli.parameter_types import SURFACE_NAME
+from conformance.cli.progress import RunProgress
+from conformance.cli.results_io import load_results, write_output
+from conformance.execution.expectation_cache import expectation_source
+from conformance.execution.options import RunOptions
+from conformance.execution.releases.bisection import first_changed
+from conformance.execution.releases.environments import ReleaseEnvironments
+from conformance.execution.releases.history_run import ReleaseRuns, history_cases
+from conformance.execution.releases.version_list import available_versions, select_versions
+from conformance.execution.selection import Selection
+from conformance.execution.targets import run_targets
+from reports.analysis.release_history import answers_of_run, changes_markdown, history_json, release_changes
+from reports.results import Level
+
+
+@click.command("history")
+@click.option("--backend", required=True, metavar="NAME", help="The backend whose releases are run.")
+@click.option(
+    "--versions",
+    default="",
+    metavar="LIST",
+    help="Releases, such as 1.15..1.32 or 1.15,1.20. [default: all that pip finds]",
+)
+@click.option("--per-minor", is_flag=True, help="Only the newest patch of each minor version.")
+@click.option("--surface", "surfaces", multiple=True, type=SURFACE_NAME, metavar="S", help="Only this surface.")
+@CASE_GLOB_OPTION
+@level_option(Level.SMOKE)
+@click.option("--bisect", is_flag=True, help="Find the release in which the answer to one case on one surface changed.")
+@click.option("--resume", is_flag=True, help="Do not run releases again that have complete results.")
+@click.option(
+    "--keep",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Number of environments that remain on disk.",
+)
+@click.option("--python", default=sys.executable, metavar="PYTHON", help="Interpreter of the environments; needs pip.")
+@QUIET_OPTION
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=DEFAULT_OUTPUT_FOLDER,
+    show_default=True,
+    metavar="DIR",
+    help="Output folder: DIR/history/<backend>/<version>.jsonl.",
+)
+def history_command(  # noqa: PLR0917 - click passes the options by name
+    backend: str,
+    versions: str,
+    per_minor: bool,
+    surfaces: tuple[str, ...],
+    globs: tuple[str, ...],
+    level: str,
+    bisect: bool,
+    resume: bool,
+    keep: int,
+    python: str,
+    verbosity: str | None,
+    out: Path,
+) -> None:
+    """Run cases on several releases of a framework, and list the answers that changed.
+
+    Each release is installed with pip into an environment of its own. The cases are those of the level, of all
+    conventions and of the ledger entries of the backend, or those given with --case. The results files of the
+    releases are apart from those of `conformance run`, and no verdict of the current release uses them.
+
+    Exit status: 0 all releases were run; 2 wrong usage; 3 a release cannot be installed, imported or run.
+
+    Example: conformance history --backend NAME --versions 1.15..1.32 --per-minor
+    """
+    run_targets([backend], surfaces)  # rejects unknown names
+    adapter = registry.get_backend(backend)
+    if adapter.worker is not None or backend == registry.BUILT_IN_BACKEND:
+        raise ConformanceError(f"backend {backend!r}: has no releases that pip installs")
+    package, *others = adapter.packages
+    distribution, *further = (registry.distribution_of(backend, one) for one in (package, *others) if one != "numpy")
+    selected = select_versions(available_versions(distribution, python), versions, per_minor=per_minor)
+    catalogue = loading.load_catalogue()
+    if not globs:
+        catalogue = history_cases(catalogue, adapter, level)
+    elif not catalogue.select(globs=globs):
+        raise ConformanceError(f"--case {' '.join(globs)}: matches no case up to level standard")
+    if bisect and (len(catalogue.select(globs=globs)) != 1 or len(surfaces) != 1):
+        raise click.UsageError("--bisect needs one case (--case ID) and one surface (--surface S)")
+    folder = out / "history"
+    environments = ReleaseEnvironments(folder / "environments", package, distribution, further, python, keep)
+    # Results of some cases must not replace the results of all.
+    folder = folder / "selected" if globs or surfaces else folder
+    options = RunOptions(Selection(level, surfaces, (), globs), out=folder)
+    with expectation_source(use_caches=True) as expected:
+        runs = ReleaseRuns(backend, catalogue, options, environments, expected)
+        shown = Verbosity(verbosity or Verbosity.NORMAL)
+        if bisect:
+            _bisect(runs, selected, surfaces[0], shown, resume=resume)
+            return
+        complete, problems = _run_all(runs, selected, shown, resume=resume)
+    _write_history(runs, complete)
+    if problems:
+        raise IncompleteRun("\n".join(problems))
+
+
+def _run_one(runs: ReleaseRuns, version: str, shown: Verbosity, *, resume: bool) -> None:
+    if resume and runs.is_complete(version):
+        return
+    with RunProgress(f"{runs.backend}@{version}", shown) as live:
+        runs.run_release(version, live.add_result, live.log)
+
+
+def _run_all(runs: ReleaseRuns, versions: list[str], shown: Verbosity, *, resume: bool) -> tuple[list[str], list[str]]:
+    """Run the releases. Return those with complete results, and the reasons of the others."""
+    complete, problems = [], []
+    for version in versions:
+        try:
+            _run_one(runs, version, shown, resume=resume)
+            complete.append(version)
+        except IncompleteRun as error:
+            problems.append(str(error))
+    return complete, problems
+
+
+def _write_history(runs: ReleaseRuns, versions: list[str]) -> None:
+    # One file at a time: releases differ in their environments, which a joined report would reject.
+    answers = {version: answers_of_run(load_results([runs.path(version)]).runs[0]) for version in versions}
+    changes = release_changes(answers)
+    folder = runs.options.out / runs.backend
+    write_output(folder / "history.json", json.dumps(history_json(runs.backend, answers), indent=1) + "\n")
+    write_output(folder / "changes.md", changes_markdown(runs.backend, versions, changes))
+    for one in changes:
+        click.echo(f"{one.old_version} -> {one.new_version}: {one.surface} {one.case}: {one.old} -> {one.new}")
+    click.echo(f"{len(versions)} releases, {len(changes)} changed answers: {folder / 'changes.md'}")
+
+
+def _bisect(runs: ReleaseRuns, versions: list[str], surface: str, shown: Verbosity, *, resume: bool) -> None:
+    def answer(version: str) -> str:
+        _run_one(runs, version, shown, resume=resume)
+        (run,) = load_results([runs.path(version)]).runs
+        return next((text for (name, _), text in answers_of_run(run).items() if name == surface), "unsupported")
+
+    found = first_changed(versions, answer)
+    if found is None:
+        click.echo(f"{versions[0]} and {versions[-1]} answer the same")
+        return
+    old, new, before, after = found
+    click.echo(f"changed in {new}: {before} in {old}, {after} in {new}")

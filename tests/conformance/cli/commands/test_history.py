@@ -1,0 +1,131 @@
+"""`conformance history` with releases of a fake framework, installed by pip from a folder of wheels."""
+
+import json
+import math
+
+import pytest
+
+from conformance.cli import main
+from conformance.cli.commands import history
+from conformance.execution.releases.environments import ReleaseEnvironments
+from tests.support import fake_backends
+from tests.support.package_folder import RAISES, WRONG_SHAPE, use_packages, write_packages
+
+CASE = "max_pool/book-loops"
+RELEASES = {
+    "1.0.0": RAISES,
+    "1.0.1": RAISES,
+    "1.1.0": RAISES,
+    "1.2.0": WRONG_SHAPE,
+    "1.3.0": WRONG_SHAPE,
+    "1.4.0": RAISES,
+    "1.5.0": "import missing_module\n",
+}
+
+
+@pytest.fixture
+def releases(tmp_path, monkeypatch):
+    """Return the list of installed requirements. The backend is a fake, the working directory a new folder."""
+    write_packages(tmp_path / "wheels", RELEASES)
+    use_packages(monkeypatch, tmp_path / "wheels")
+    monkeypatch.chdir(tmp_path)
+    surface = fake_backends.surface("fake.surface", "x = fakenet.answer(x)")
+    setup = f"{fake_backends.SETUP}import fakenet\n"
+
+    def fake(name, *_others):
+        return fake_backends.backend(surface, setup=setup, packages=("fakenet", "numpy"), name=name)
+
+    monkeypatch.setattr(history, "run_targets", lambda *_arguments: None)
+    monkeypatch.setattr(history.registry, "get_backend", fake)
+    installed = []
+    install = ReleaseEnvironments._make
+
+    def make(self, path, version, numpy):
+        installed.append(version)
+        install(self, path, version, numpy)
+
+    monkeypatch.setattr(ReleaseEnvironments, "_make", make)
+    return installed
+
+
+def run_history(*arguments):
+    case = () if "--case" in arguments else ("--case", CASE)
+    with pytest.raises(SystemExit) as end:
+        main(["history", "--backend", "fake", *case, "--quiet", *arguments])
+    return end.value.code or 0
+
+
+def test_changed_answers_are_listed_with_their_releases(releases, tmp_path, capsys):
+    assert run_history("--versions", "1.0..1.4", "--per-minor", "--keep", "1") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines[:2]] == ["1.1.0 -> 1.2.0", "1.3.0 -> 1.4.0"]
+    assert releases == ["1.0.1", "1.1.0", "1.2.0", "1.3.0", "1.4.0"]
+    written = json.loads((tmp_path / "build/conformance/history/selected/fake/history.json").read_text("utf-8"))
+    assert [(one["version_added"], one["version_removed"]) for one in written["records"]] == [
+        (None, "1.2.0"),
+        ("1.2.0", "1.4.0"),
+        ("1.4.0", None),
+    ]
+
+
+@pytest.mark.usefixtures("releases")
+def test_results_of_releases_are_apart_from_those_of_the_current_one(tmp_path, capsys):
+    assert run_history("--versions", "1.4") == 0
+    with pytest.raises(SystemExit) as end:
+        main(["report", "--format", "terminal"])
+    assert end.value.code == 3
+    assert "no results in" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.rglob("*.jsonl")] == ["1.4.0.jsonl"]
+    header = json.loads(next(tmp_path.rglob("*.jsonl")).read_text("utf-8").splitlines()[0])
+    assert header["backend"] == "fake@1.4.0"
+
+
+@pytest.mark.usefixtures("releases")
+def test_resume_runs_complete_releases_no_more(tmp_path):
+    assert run_history("--versions", "1.4") == 0
+    (file,) = tmp_path.rglob("1.4.0.jsonl")
+    before = file.stat().st_mtime_ns
+    assert run_history("--versions", "1.3..1.4", "--resume") == 0
+    assert file.stat().st_mtime_ns == before
+    file.write_text("".join(file.read_text("utf-8").splitlines(keepends=True)[:-1]), "utf-8")
+    assert run_history("--versions", "1.4", "--resume") == 0
+    assert '"footer"' in file.read_text("utf-8").splitlines()[-1]
+
+
+@pytest.mark.usefixtures("releases")
+def test_a_release_that_cannot_be_imported_is_named_and_the_others_are_run(capsys):
+    assert run_history("--versions", "1.4..1.5") == 3
+    shown = capsys.readouterr()
+    assert "1 releases, 0 changed answers" in shown.out
+    assert "fakenet 1.5.0: cannot be imported: ModuleNotFoundError" in shown.err
+
+
+def test_bisection_installs_few_releases(releases, capsys):
+    assert run_history("--versions", "1.0..1.3", "--surface", "fake.surface", "--bisect") == 0
+    assert "changed in 1.2.0" in capsys.readouterr().out
+    assert len(releases) == len(set(releases)) <= math.ceil(math.log2(5)) + 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--versions", "7.0"),
+        ("--versions", "new"),
+        ("--case", "no/such/case", "--versions", "1.0"),
+        ("--python", "/no/such/python"),
+        ("--bisect",),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_status_2(releases, arguments, capsys):
+    assert run_history(*arguments) == 2
+    lines = capsys.readouterr().err.strip().splitlines()
+    (message,) = [line for line in lines if line and not line.startswith(("Usage: ", "Try "))]
+    assert message.startswith(("conformance: ", "Error: "))
+    assert releases == []
+
+
+def test_a_backend_without_releases_is_rejected(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["history", "--backend", "numpy"])
+    assert end.value.code == 2
+    assert "has no releases that pip installs" in capsys.readouterr().err

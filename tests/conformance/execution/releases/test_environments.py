@@ -1,0 +1,71 @@
+"""Environments of releases, made by pip from a folder of small wheels."""
+
+import subprocess
+
+import pytest
+
+from conformance import IncompleteRun
+from conformance.execution.releases.environments import ReleaseEnvironments
+from tests.support.package_folder import OLD_NUMPY_ONLY, RAISES, use_packages, write_packages
+
+RELEASES = {"1.0": RAISES, "1.1": RAISES, "1.2": RAISES, "1.3": "import missing_module\n", "1.4": OLD_NUMPY_ONLY}
+
+
+@pytest.fixture
+def environments(tmp_path, monkeypatch):
+    write_packages(tmp_path / "wheels", RELEASES, "fake-net-cpu")
+    use_packages(monkeypatch, tmp_path / "wheels")
+    return ReleaseEnvironments(tmp_path / "environments", "fakenet", "fake-net-cpu", keep=2)
+
+
+def versions_on_disk(environments):
+    return sorted(path.name for path in environments.folder.iterdir())
+
+
+def test_the_release_is_installed_by_its_name_for_pip(environments):
+    python = environments.python_of("1.1")
+    script = "import fakenet, importlib.metadata as m; print(m.version('fake-net-cpu'), m.version('numpy'))"
+    done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1.1", "2.0.0"]
+
+
+def test_an_environment_on_disk_is_used_again(environments, monkeypatch, tmp_path):
+    python = environments.python_of("1.0")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "nothing"))
+    assert environments.python_of("1.0") == python
+    with pytest.raises(IncompleteRun):
+        environments.python_of("1.1")
+
+
+def test_no_more_than_keep_environments_are_on_disk(environments, monkeypatch):
+    on_disk = []
+    execute = ReleaseEnvironments._execute
+
+    def observed(name, command):
+        execute(name, command)
+        on_disk.append(len(versions_on_disk(environments)))
+
+    monkeypatch.setattr(ReleaseEnvironments, "_execute", staticmethod(observed))
+    for version in ("1.0", "1.1", "1.0", "1.2"):
+        environments.python_of(version)
+    assert max(on_disk) == 2
+    assert versions_on_disk(environments) == ["fakenet-1.0", "fakenet-1.2"]
+
+
+def test_a_release_that_cannot_be_installed_leaves_the_reason_and_no_environment(environments):
+    with pytest.raises(IncompleteRun, match=r"^fake-net-cpu 9\.9: cannot be installed: .*fake-net-cpu==9\.9[^\n]*$"):
+        environments.python_of("9.9")
+    assert versions_on_disk(environments) == []
+
+
+def test_a_release_that_cannot_be_imported_leaves_the_reason_and_no_environment(environments):
+    with pytest.raises(IncompleteRun, match=r"^fake-net-cpu 1\.3: cannot be imported: ModuleNotFoundError[^\n]*$"):
+        environments.python_of("1.3")
+    assert versions_on_disk(environments) == []
+
+
+def test_a_release_compiled_for_old_numpy_gets_it(environments):
+    python = environments.python_of("1.4")
+    script = "import importlib.metadata as m; print(m.version('numpy'))"
+    done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1.26.4"
