@@ -58,7 +58,7 @@ def _validator(schema: Path) -> Any:
     return strict(data)
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class DocumentError:
     """One error of a document: its line, its message, and the path of the key.
 
@@ -67,7 +67,7 @@ class DocumentError:
 
     line: int
     message: str
-    key_path: YamlPath = field(compare=False)
+    key_path: YamlPath
     is_removable: bool = field(default=False, compare=False)
 
 
@@ -93,7 +93,9 @@ def document_errors(document: YamlDocument, schema: Path, limit: int | None = No
         )
         for path, text in document.errors.items()
     ]
-    return sorted({*unreadable, *(found for error in errors for found in _errors_of(document, error))})
+    # Two items in one line can have the same error, and both must be known as invalid.
+    found = dict.fromkeys([*unreadable, *(one for error in errors for one in _errors_of(document, error))])
+    return sorted(found, key=lambda one: (one.line, one.message))
 
 
 def _errors_of(document: YamlDocument, error: ValidationError) -> Iterator[DocumentError]:

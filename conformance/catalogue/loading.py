@@ -274,7 +274,7 @@ def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> tuple[Iter
         errors.append(f"{path}:1: the file is empty; a catalogue file has the keys operator and source")
         return [], 0
     known = document_errors(document, catalogue_folder() / "schema.json", MAX_FILE_ERRORS + 1)
-    errors += [f"{path}:{found.line}: {found.message}" for found in known]
+    errors += dict.fromkeys(f"{path}:{found.line}: {found.message}" for found in known)
     operator = document.data.get("operator") if isinstance(document.data, dict) else None
     # Without an operator, no item can be parsed; the schema has reported the key already.
     if not isinstance(operator, str) or operator not in OPERATORS:

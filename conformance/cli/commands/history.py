@@ -73,7 +73,7 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
     verbosity: str | None,
     out: Path,
 ) -> None:
-    """Run cases on several releases of a framework, and list the answers that changed.
+    """Run releases of a framework, and list the changed answers.
 
     Each release is installed with pip into an environment of its own. The cases are those of the level, of all
     conventions and of the ledger entries of the backend, or those given with --case. The results files of the

@@ -121,6 +121,14 @@ def test_valid_cases_of_a_file_with_errors_are_still_there_to_examine(tmp_path):
     assert len(faults) == 1
 
 
+def test_items_of_one_line_with_the_same_error_are_not_read(tmp_path):
+    item = "{id: a, x: '', window: [3]}"
+    path = tmp_path / "cases.yaml"
+    path.write_text(f"{{operator: max_pool, source: a test, cases: [{item}, {item}]}}")
+    (line,) = refusals(path)
+    assert "case a: key 'x': '' is not an array" in line
+
+
 def test_file_without_an_operator_names_that_and_no_case(tmp_path):
     path = tmp_path / "file.yaml"
     path.write_text(f"operator: max_pol\nsource: s\ncases: [{{{SOUND}, via: [conv]}}]\n", "utf-8")
