@@ -14,7 +14,7 @@ from reference import ResampledAxis
 
 
 def omits_coordinates(step: Step) -> bool:
-    """Whether the call must not name a rule for coordinates, because a convention asks for the default."""
+    """Whether the call must not name a rule for coordinates, because its convention is about the default."""
     return "coordinates" not in step.parameters
 
 
