@@ -49,7 +49,10 @@ def terminal_lines(audit: AuditRecord, width: int = TERMINAL_WIDTH) -> Iterator[
         text = f"{remark.verdict.value}: {shortened(remark.sentence)} [{remark.names}]"
         yield from textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
         if remark.smallest:
-            lines = [smallest_title(remark.smallest), *(f"  {shortened(line)}" for line in smallest_lines(remark.smallest))]
+            lines = [
+                smallest_title(remark.smallest),
+                *(f"  {shortened(line)}" for line in smallest_lines(remark.smallest)),
+            ]
             yield from (line for text in lines for line in textwrap.wrap(text, width, **EXAMPLE_INDENT))
     for note in notes_of(audit):
         yield ""
