@@ -15,7 +15,7 @@ from conformance import ConformanceError
 from conformance.adapters.api import Backend, Surface, Unsupported, as_lines, indexed_pad
 from conformance.cases.arrays import Array
 from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS, Geometry
+from conformance.cases.operators import OPERATORS, Arithmetic, Geometry
 from conformance.cases.steps import BuildingBlock, Step, case_step
 from conformance.exploration.finding_conditions import CORRECT_STATUSES
 from conformance.judging.ledger import load_ledger
@@ -47,7 +47,7 @@ GATHERED_CELLS = (
     "with these operators of the target, and --full-programs prints the graph"
 )
 SLICED_BINS = (
-    "before the conversion, write the layer as the averages of these slices, one axis after the other, and join them; "
+    "before the conversion, write the layer as the {} of these slices, one axis after the other, and join them; "
     "this audit has run it with these operators of the target, and --full-programs prints the graph"
 )
 PAD = "pad"
@@ -171,7 +171,8 @@ def _bin_lines(one: AuditedLayer, surface: Surface, width: int, is_converted: bo
     if is_unsupported:
         yield from _comment(f"the suite has no program for {layer.operator} on {surface.name}: {MANUAL_BINS}", width)
     elif is_converted and verdict.how == How.COMPOSED and not _has_equal_bins(layer):
-        yield from _comment(SLICED_BINS, width)
+        is_maximum = OPERATORS[layer.operator].arithmetic is Arithmetic.SELECTION
+        yield from _comment(SLICED_BINS.format("maxima" if is_maximum else "averages"), width)
     else:
         return
     for axis, (extent, count) in enumerate(zip(layer.shape[2:], layer.parameters["output_size"], strict=True)):

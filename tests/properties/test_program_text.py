@@ -42,6 +42,7 @@ LARGE = {
     "norm": ("lp_pool", {**STRIDED, "p": 3}),
     "softmax": ("softmax_pool", STRIDED),
     "maxima-of-equal-bins": ("adaptive_max_pool", {"output_size": 112}),
+    "maxima-of-unequal-bins": ("adaptive_max_pool", {"output_size": 100}),
     "averages-of-unequal-bins": ("adaptive_avg_pool", {"output_size": 100}),
     "draws": ("stochastic_pool", STRIDED),
     "probabilities": ("stochastic_pool_probabilities", STRIDED),

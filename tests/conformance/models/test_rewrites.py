@@ -181,6 +181,7 @@ def test_adaptive_pooling_without_a_program_has_its_slices():
 def test_unequal_bins_of_a_converted_target_are_slices_that_the_audit_has_run():
     lines = change("adaptive_avg_pool", {"output_size": (3, 5)}, (1, 4, 7, 5))
     assert "averages of these slices" in lines[0]
+    assert "maxima of these slices" in change("adaptive_max_pool", {"output_size": (3, 5)}, (1, 4, 7, 5))[0]
     assert lines[-1] == "# spatial axis 0: 0:3, 2:5, 4:7"
 
 
