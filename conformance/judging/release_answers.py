@@ -10,12 +10,16 @@ from typing import Literal
 import msgspec
 
 from conformance import ConformanceError
+from conformance.adapters import registry
 from conformance.cases.case import Case
 from conformance.cases.schema import PACKAGE
 from conformance.judging.ledger import Ledger, LedgerEntry
 from reports.results.vocabulary import DifferenceKind, Outcome, Verdict
 
 SCHEMA_FILE = "schema.json"
+ANSWERS_OF_NO_RESULT = (Outcome.CRASHED, Outcome.TIMED_OUT)
+CONVENTION_KINDS: frozenset[str] = frozenset({DifferenceKind.CONVENTION, DifferenceKind.CHANGED})
+REJECTED_WRONGLY = f"{Outcome.REJECTED}, {Verdict.DIFFER}"
 
 
 @dataclass(frozen=True)
@@ -55,15 +59,19 @@ class AnswerRange:
     run: tuple[str, ...]
     evidence: Evidence
 
-    @property
-    def difference(self) -> str | None:
-        """The kind of difference as a ledger entry names it, None if the answer agrees. Not for conventions."""
+    def differences(self, declared: str | None) -> frozenset[str]:
+        """Return the kinds of difference that a ledger entry may give for the answer, none if it agrees.
+
+        declared: the declared answer to a convention; None for a case with an expected result.
+        """
         word, _, kind = self.answer.partition(" ")
+        if self.answer in ANSWERS_OF_NO_RESULT:
+            return frozenset({self.answer})
+        if declared is not None:
+            return frozenset() if self.answer == declared else CONVENTION_KINDS
         if word == Verdict.DIFFER:
-            return kind
-        if self.answer == f"{Outcome.REJECTED}, {Verdict.DIFFER}":
-            return str(DifferenceKind.REJECTED)
-        return None if self.answer.split(", ")[-1] == Verdict.AGREE else self.answer
+            return frozenset({kind})
+        return frozenset({DifferenceKind.REJECTED}) if self.answer == REJECTED_WRONGLY else frozenset()
 
 
 @dataclass(frozen=True)
@@ -125,20 +133,32 @@ def read_release_data(path: Path) -> ReleaseData:
 def contradicted_entries(ledger: Ledger, found: Iterable[ReleaseData], cases: Mapping[str, Case]) -> Iterator[str]:
     """Yield a message for each ledger entry whose versions include a release that did not differ as the entry says.
 
-    cases: by id. Conventions are not compared: the declared answers, which belong to one release, decide about them.
+    cases: by id. A convention is compared with the declared answer. One without a declaration is not compared.
     """
     for data in found:
-        problems: dict[str, tuple[LedgerEntry, CaseHistory, str, str]] = {}
+        surfaces = {surface.name: surface for surface in registry.get_backend(data.backend).surfaces}
+        own = Ledger(tuple(one for one in ledger.entries if any(map(one.matches_surface, surfaces))))
+        problems: dict[str, str] = {}
         for record in data.records:
-            case = cases.get(record.case)
-            if case is None or record.question:
+            case, surface = cases.get(record.case), surfaces.get(record.surface)
+            declaration = surface.declarations.get(record.question) if surface and record.question else None
+            if case is None or (record.question and declaration is None):
                 continue
-            answers = {version: span for span in record.ranges for version in span.run}
-            for release in (one for one in data.releases if one.version in answers):
-                entry = ledger.find_entry(case, record.surface, release.packages, data.cpu)
-                span = answers[release.version]
-                if entry and not entry.is_flaky and span.difference not in entry.kinds:
-                    problems.setdefault(entry.id, (entry, record, release.version, span.answer))
-        for entry, record, version, answer in problems.values():
-            where = f"{record.case} on {record.surface} in {data.backend} {version}"
-            yield f"{entry.location}: entry {entry.id}: key 'versions': {where} gives the answer {answer!r}"
+            declared = declaration and declaration.for_processor(data.cpu).for_case(case.id).answer
+            for entry, span, version in _entries_of_releases(own, data, record, case):
+                if not span.differences(declared) & {*entry.kinds}:
+                    where = f"{record.case} on {record.surface} in {data.backend} {version}"
+                    text = f"key 'versions': {where} gives the answer {span.answer!r}"
+                    problems.setdefault(entry.id, f"{entry.location}: entry {entry.id}: {text}")
+        yield from problems.values()
+
+
+def _entries_of_releases(
+    ledger: Ledger, data: ReleaseData, record: CaseHistory, case: Case
+) -> Iterator[tuple[LedgerEntry, AnswerRange, str]]:
+    """Yield the entry that applies to each release, if any, with the range and the version of the release."""
+    ranges = {version: span for span in record.ranges for version in span.run}
+    for release in data.releases:
+        entry = ledger.find_entry(case, record.surface, release.packages, data.cpu)
+        if entry and not entry.is_flaky and release.version in ranges:
+            yield entry, ranges[release.version], release.version

@@ -56,11 +56,11 @@ def answers_of_run(run: BackendRun) -> dict[Key, str]:
             continue
         answer = str(one.outcome)
         if one.outcome is Outcome.RETURNED:
-            verdict = " ".join(str(part) for part in (one.verdict, one.kind) if part)
-            answer = observed.get((one.case, one.surface)) or verdict or answer
+            answer = " ".join(str(part) for part in (one.verdict, one.kind) if part) or answer
         elif one.verdict:
             answer = f"{answer}, {one.verdict}"
-        answers[without_label(one.surface), one.case] = answer
+        # The verdict on an answer to a convention depends on the declaration, which is that of the current release.
+        answers[without_label(one.surface), one.case] = observed.get((one.case, one.surface)) or answer
     return answers
 
 
