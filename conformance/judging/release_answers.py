@@ -144,7 +144,7 @@ def contradicted_entries(ledger: Ledger, found: Iterable[ReleaseData], cases: Ma
             declaration = surface.declarations.get(record.question) if surface and record.question else None
             if case is None or (record.question and declaration is None):
                 continue
-            declared = declaration and declaration.for_processor(data.cpu).for_case(case.id).answer
+            declared = declaration.for_processor(data.cpu).for_case(case.id).answer if declaration else None
             for entry, span, version in _entries_of_releases(own, data, record, case):
                 if not span.differences(declared) & {*entry.kinds}:
                     where = f"{record.case} on {record.surface} in {data.backend} {version}"

@@ -159,7 +159,7 @@ def release_data(runs: Mapping[str, BackendRun]) -> dict[str, Any]:
 
 
 def _check_same_origin(runs: Sequence[BackendRun]) -> None:
-    parts = {
+    parts: dict[str, set[Any]] = {
         "backends": {without_label(run.name) for run in runs},
         "catalogues": {run.header.catalogue.digest for run in runs},
         "processors": {run.header.environment.cpu for run in runs},
