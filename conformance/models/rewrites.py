@@ -99,7 +99,8 @@ def rewrite_programs(
             case, is_converted = _case_to_write(one, surface), surface.is_converted and not with_graphs
             bins = list(_bin_lines(one, surface, width, is_converted)) or _unsupported_lines(one, surface, width)
             lines = [*bins, *(special_lines(verdict, surface, width) if is_converted else ())]
-            lines += source_lines(verdict, source, surface, width) if case is not None else ()
+            is_written = case is not None or verdict.source_deviations
+            lines += source_lines(verdict, source, surface, width) if is_written else ()
             if case is not None and is_converted:
                 lines += [] if bins else change_lines(case, surface, source, width)
             elif case is not None:

@@ -82,7 +82,7 @@ def avg_pool(step: Step) -> Code:
 
 def volume_max_pool(step: Step) -> Code:
     """Return max pooling of three axes as two operators: over planes, then over the remaining axis."""
-    return _by_planes(max_pool, step)
+    return _by_planes(max_pool, step) if step.rank == VOLUME_RANK else max_pool(step)
 
 
 def _volume_avg_pool(step: Step) -> Code:
