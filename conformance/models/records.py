@@ -15,7 +15,7 @@ from conformance.models.rewrites import Programs
 from conformance.models.smallest import SmallestInput
 from conformance.models.verdicts import Audit, AuditedLayer, TargetVerdict
 from conformance.translation.call_text import call_text
-from reports.analysis.audits import shortened
+from reports.analysis.audits import one_line
 from reports.results.audits import (
     AUDIT_FORMAT,
     AuditedLayerRecord,
@@ -95,7 +95,7 @@ def _differences(verdict: TargetVerdict, target: str) -> Iterator[LayerDifferenc
         record = result.record
         worst = record.worst if record else None
         reason, issue = (record.reason or "", record.issue or "") if record else ("", "")
-        why = f"{shortened(reason)}{f' ({issue})' if issue else ''}" if reason else _description(result)
+        why = f"{one_line(reason)}{f' ({issue})' if issue else ''}" if reason else _description(result)
         yield LayerDifferenceRecord(
             numbers=str(numbers),
             verdict=LayerVerdict.EXPLAINED if reason else LayerVerdict.DIFFERS,
@@ -107,6 +107,7 @@ def _differences(verdict: TargetVerdict, target: str) -> Iterator[LayerDifferenc
             budget_used=record.budget_used if record else None,
             reason=reason,
             issue=issue,
+            message=_whole_message(result),
             smallest=_smallest_record(verdict.smallest.get((numbers, ""))),
         )
     for numbers, one in verdict.conventions.items():
@@ -134,7 +135,7 @@ def _source_differences(verdict: TargetVerdict, source: str) -> Iterator[LayerDi
             numbers=numbers,
             verdict=LayerVerdict.EXPLAINED,
             text=f"for {numbers}: {source}, the model's framework, is known to differ from {agrees}: "
-            f"{shortened(entry.reason)}{issue}",
+            f"{one_line(entry.reason)}{issue}",
             reason=entry.reason,
             issue=entry.issue or "",
             is_of_source=True,
@@ -148,8 +149,14 @@ def _when(numbers: str) -> str:
 def _description(result: SurfaceResult) -> str:
     """Return how a result differs."""
     if result.symptom is None:
-        return shortened(result.message or str(result.status))
-    return shortened(result.symptom.description_with(result.message))
+        return one_line(result.message or str(result.status))
+    return one_line(result.symptom.description_with(result.message))
+
+
+def _whole_message(result: SurfaceResult) -> str:
+    """Return the message of a rejected call or a crash, of which the description has the beginning; "" for numbers."""
+    has_message = result.symptom is not None and result.symptom.detail is not None
+    return one_line(result.message) if has_message else ""
 
 
 def _smallest_record(smallest: SmallestInput | None) -> SmallestRecord | None:

@@ -14,6 +14,7 @@ from reports.analysis.audits import (
     notes_of,
     programs_of,
     remarks_of,
+    shortened,
     smallest_lines,
     smallest_title,
     target_line,
@@ -45,14 +46,17 @@ def terminal_lines(audit: AuditRecord, width: int = TERMINAL_WIDTH) -> Iterator[
         if remark.target != target:
             target = remark.target
             yield from ("", target)
-        text = f"{remark.verdict.value}: {remark.sentence} [{remark.names}]"
+        text = f"{remark.verdict.value}: {shortened(remark.sentence)} [{remark.names}]"
         yield from textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
         if remark.smallest:
-            lines = [smallest_title(remark.smallest), *(f"  {line}" for line in smallest_lines(remark.smallest))]
+            lines = [
+                smallest_title(remark.smallest),
+                *(f"  {shortened(line)}" for line in smallest_lines(remark.smallest)),
+            ]
             yield from (line for text in lines for line in textwrap.wrap(text, width, **EXAMPLE_INDENT))
     for note in notes_of(audit):
         yield ""
-        yield from textwrap.wrap(note, width, break_on_hyphens=False)
+        yield from textwrap.wrap(shortened(note), width, break_on_hyphens=False)
     yield ""
     for target in audit.surfaces:
         yield from textwrap.wrap(target_line(audit, target), width)
@@ -103,6 +107,8 @@ def markdown_lines(audit: AuditRecord) -> Iterator[str]:
             yield from ("", f"## {target}", "")
         for remark in found:
             yield f"- **{remark.verdict.value}**: {_escaped(remark.sentence)} ({_escaped(remark.names)})"
+            if remark.message:
+                yield f"  <br>message of the target: {_escaped(remark.message)}"
             if remark.smallest:
                 lines = map(_escaped, [smallest_title(remark.smallest), *smallest_lines(remark.smallest)])
                 yield f"  {'<br>'.join(lines)}"

@@ -12,16 +12,17 @@ from dataclasses import replace
 from fractions import Fraction
 
 from conformance import ConformanceError
-from conformance.adapters.api import Backend, Surface, Unsupported
+from conformance.adapters.api import Backend, Surface, Unsupported, as_lines, indexed_pad
 from conformance.cases.arrays import Array
 from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS, Geometry
+from conformance.cases.operators import OPERATORS, Arithmetic, Geometry
 from conformance.cases.steps import BuildingBlock, Step, case_step
 from conformance.exploration.finding_conditions import CORRECT_STATUSES
 from conformance.judging.ledger import load_ledger
 from conformance.models.layer import MAX_NUMBER, ModelLayer
 from conformance.models.padded_layers import one_call_questions, one_call_request
-from conformance.models.questions import SPECIAL_NUMBERS
+from conformance.models.partial_norms import scaled_norm_program, scales_partial_windows
+from conformance.models.questions import NORM, SPECIAL_NUMBERS
 from conformance.models.verdicts import Audit, AuditedLayer, LayerQuestions, TargetVerdict
 from conformance.translation import text, verified
 from conformance.translation.ad_hoc_case import CaseRequest
@@ -41,8 +42,12 @@ from reports.results.vocabulary import How
 
 NO_CHANGE_KNOWN = "no change of the model is known with which its layers compute this; --full-programs prints a graph"
 MANUAL_BINS = "reduce each of these slices to one number for each channel, and join the numbers; not run in this audit"
+GATHERED_CELLS = (
+    "before the conversion, take the cells of each axis by their index in place of the padding; this audit has run it "
+    "with these operators of the target, and --full-programs prints the graph"
+)
 SLICED_BINS = (
-    "before the conversion, write the layer as the averages of these slices, one axis after the other, and join them; "
+    "before the conversion, write the layer as the {} of these slices, one axis after the other, and join them; "
     "this audit has run it with these operators of the target, and --full-programs prints the graph"
 )
 PAD = "pad"
@@ -92,13 +97,16 @@ def rewrite_programs(
             if verdict is None or one.checked is None:
                 continue
             case, is_converted = _case_to_write(one, surface), surface.is_converted and not with_graphs
-            bins = list(_bin_lines(one, surface, width, is_converted))
+            bins = list(_bin_lines(one, surface, width, is_converted)) or _unsupported_lines(one, surface, width)
             lines = [*bins, *(special_lines(verdict, surface, width) if is_converted else ())]
-            lines += source_lines(verdict, source, surface, width) if case is not None else ()
+            is_written = case is not None or verdict.source_deviations
+            lines += source_lines(verdict, source, surface, width) if is_written else ()
             if case is not None and is_converted:
                 lines += [] if bins else change_lines(case, surface, source, width)
             elif case is not None:
                 lines += _program_lines(case, backend, surface, verdict, width)
+            if verdict.source_deviations and source and not is_converted:
+                lines = list(scaled_norm_lines(one, (backend, surface), source, width)) or lines
             if lines:
                 found[number, surface.name] = "\n".join(lines)
     return found
@@ -129,6 +137,26 @@ def source_lines(verdict: TargetVerdict, source: Surface | None, surface: Surfac
         yield from _comment(f"for {numbers}, {answers} (convention {one.convention})", width)
 
 
+def scaled_norm_lines(one: AuditedLayer, target: tuple[Backend, Surface], source: Surface, width: int) -> Iterator[str]:
+    """Yield the program with the result of the model for a norm whose partial windows its framework scales."""
+    backend, surface = target
+    if one.layer.operator != NORM or not scales_partial_windows(source):
+        return
+    case = case_of_layer(one.layer)
+    program = scaled_norm_program(case, surface)
+    if program is None:
+        return
+    yield from _comment(text.TranslatedCase(case).heading, width)
+    verified = verified_text(one.verdicts[surface.name])
+    yield from _comment(
+        f"the result of {source.name}, which counts the last window as a whole one: the norm of the reference, "
+        f"multiplied by the root of the cells of a window over those inside the input. The norm alone: {verified}. The "
+        "numbers that multiply it are for this input size",
+        width,
+    )
+    yield program_with_setup(backend, program).rstrip("\n")
+
+
 def _bin_lines(one: AuditedLayer, surface: Surface, width: int, is_converted: bool) -> Iterator[str]:
     """Yield the slices that adaptive pooling on a surface without it consists of.
 
@@ -144,7 +172,8 @@ def _bin_lines(one: AuditedLayer, surface: Surface, width: int, is_converted: bo
     if is_unsupported:
         yield from _comment(f"the suite has no program for {layer.operator} on {surface.name}: {MANUAL_BINS}", width)
     elif is_converted and verdict.how == How.COMPOSED and not _has_equal_bins(layer):
-        yield from _comment(SLICED_BINS, width)
+        is_maximum = OPERATORS[layer.operator].arithmetic is Arithmetic.SELECTION
+        yield from _comment(SLICED_BINS.format("maxima" if is_maximum else "averages"), width)
     else:
         return
     for axis, (extent, count) in enumerate(zip(layer.shape[2:], layer.parameters["output_size"], strict=True)):
@@ -152,6 +181,14 @@ def _bin_lines(one: AuditedLayer, surface: Surface, width: int, is_converted: bo
             continue
         bins = (f"{index * extent // count}:{-(-(index + 1) * extent // count)}" for index in range(count))
         yield from _comment(f"spatial axis {axis}: {', '.join(bins)}", width)
+
+
+def _unsupported_lines(one: AuditedLayer, surface: Surface, width: int) -> list[str]:
+    """Return that there is nothing to write for a layer, and why."""
+    verdict = one.verdicts[surface.name]
+    if verdict.verdict is not LayerVerdict.UNSUPPORTED:
+        return []
+    return _comment(f"the suite has no program for {one.layer.operator} on {surface.name}: {verdict.reason}", width)
 
 
 def _has_equal_bins(layer: ModelLayer) -> bool:
@@ -213,13 +250,27 @@ def change_lines(case: Case, surface: Surface, source: Surface | None, width: in
     """Yield how to change a layer in the model, so that a converter writes layers which the target has."""
     steps = _steps_in_model(case, surface)
     if not steps:
-        yield from _comment(NO_CHANGE_KNOWN, width)
+        yield from _gathered_cells(case, source, width) or _comment(NO_CHANGE_KNOWN, width)
         return
     for words in map(_step_text, steps):
         yield from _comment(words, width)
     lines = [lower_step(step, source, native_only=False, inner=False) for step in steps] if source else []
     if lines and not any(isinstance(one, Unsupported) for one in lines):
         yield from (line for one in lines if not isinstance(one, Unsupported) for line in one[0])
+
+
+def _gathered_cells(case: Case, source: Surface | None, width: int) -> list[str]:
+    """Return the cells that padding repeats as indices, in the framework of the model if it has them; [] for zeros."""
+    step = case_step(case)
+    cells = indexed_pad(step) if case.operator == PAD else None
+    if cells is None or isinstance(cells, Unsupported):
+        return []
+    write = source.fallbacks.get(PAD) if source else None
+    code = write(step) if write else Unsupported("no framework")
+    if not isinstance(code, Unsupported):
+        return [*_comment(GATHERED_CELLS, width), *as_lines(code)]
+    text = f"{GATHERED_CELLS}. As an index of the array x, channels first: {'; '.join(as_lines(cells))}"
+    return _comment(text, width)
 
 
 def _step_text(step: Step) -> str:

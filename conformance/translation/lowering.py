@@ -70,6 +70,16 @@ def _translate(case: Case, surface: Surface) -> Program | Unsupported:
     return _steps_program(case, surface.with_sizes(surface, sizes), lowered)
 
 
+def translate_steps(case: Case, surface: Surface, steps: Sequence[Step]) -> Program | Unsupported:
+    """Return the program of several steps that read the input of a case, or the reason why one is unsupported.
+
+    The case has no gradient. The result need not be that of the case.
+    """
+    lowered = [lower_step(step, surface, native_only=False, inner=True) for step in steps]
+    unsupported = next((part for part in lowered if isinstance(part, Unsupported)), None)
+    return unsupported or _steps_program(case, surface, lowered)
+
+
 def _steps_program(case: Case, surface: Surface, lowered: Sequence[LoweredStep | Unsupported]) -> Program | Unsupported:
     """Return the program of steps that are all supported."""
     parts = [part for part in lowered if not isinstance(part, Unsupported)]

@@ -23,7 +23,7 @@ PROGRAM_WORDS: Mapping[str, str] = {How.PADDED: "a padding and a call", How.COMP
 MAX_NAMES = 4
 """Number of names of layers that a remark lists."""
 MAX_TEXT = 1000
-"""Maximum length of a reason, in characters."""
+"""Maximum length of a reason on a terminal, in characters. Pages, Markdown and JSON have the whole reason."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,12 @@ class Remark:
     def smallest(self) -> SmallestRecord | None:
         """The smallest input that shows the difference."""
         return self.difference.smallest if self.difference else None
+
+    @property
+    def message(self) -> str:
+        """The whole message of the target; "" if there is none, or the statement has all of it."""
+        message = self.difference.message if self.difference else ""
+        return "" if message in self.text else message
 
     @property
     def amount(self) -> str:
@@ -116,7 +122,7 @@ def amount_text(difference: LayerDifferenceRecord) -> str:
 
 def _statements(verdict: TargetVerdictRecord) -> Iterator[tuple[LayerVerdict, str, LayerDifferenceRecord | None]]:
     if verdict.verdict in {LayerVerdict.UNCHECKED, LayerVerdict.UNSUPPORTED}:
-        yield verdict.verdict, shortened(verdict.reason), None
+        yield verdict.verdict, one_line(verdict.reason), None
         return
     for one in verdict.differences:
         yield one.verdict, one.text, one
@@ -125,17 +131,22 @@ def _statements(verdict: TargetVerdictRecord) -> Iterator[tuple[LayerVerdict, st
         yield LayerVerdict.SAME if is_call else LayerVerdict.REWRITE, verdict.size_note, None
     is_known_rewrite = verdict.verdict is LayerVerdict.EXPLAINED and verdict.how != How.NATIVE and verdict.reason
     if verdict.verdict is LayerVerdict.REWRITE or is_known_rewrite:
-        reason = shortened(verdict.reason) or "one call does not do it"
+        reason = one_line(verdict.reason) or "one call does not do it"
         yield LayerVerdict.REWRITE, f"written as {PROGRAM_WORDS.get(verdict.how, verdict.how)}: {reason}", None
     elif verdict.reason:
         # How the one call is written is no difference, also where the target has another answer for some numbers.
         is_call = verdict.how == How.NATIVE or not verdict.differences
-        yield LayerVerdict.SAME if is_call else verdict.verdict, shortened(verdict.reason), None
+        yield LayerVerdict.SAME if is_call else verdict.verdict, one_line(verdict.reason), None
+
+
+def one_line(text: str) -> str:
+    """Return a text with a space in place of each line break and of several spaces."""
+    return " ".join(text.split())
 
 
 def shortened(text: str) -> str:
     """Return a text on one line, without the end of a long one."""
-    words = " ".join(text.split())
+    words = one_line(text)
     return words if len(words) <= MAX_TEXT else f"{words[:MAX_TEXT].rsplit(' ', 1)[0]} …"
 
 
@@ -215,7 +226,7 @@ def not_read_lines(audit: AuditRecord) -> list[str]:
     lines = []
     for problem, layers in found.items():
         count, kinds = sum(len(one.names) for one in layers), ", ".join(dict.fromkeys(one.text for one in layers))
-        lines.append(f"Not read: {count:,} {'layer' if count == 1 else 'layers'} ({shortened(kinds)}): {problem}.")
+        lines.append(f"Not read: {count:,} {'layer' if count == 1 else 'layers'} ({one_line(kinds)}): {problem}.")
     return lines
 
 
@@ -244,7 +255,7 @@ def _not_compared_lines(audit: AuditRecord) -> list[str]:
         for target, verdict in one.verdicts.items():
             reason = next(iter(verdict.not_compared.values()), "")
             if reason:
-                key = (target, ", ".join(verdict.not_compared), shortened(reason))
+                key = (target, ", ".join(verdict.not_compared), one_line(reason))
                 skipped.setdefault(key, []).extend(one.names)
     return [
         f"{target}: not compared for {numbers}: {reason} [{listed_names(names)}]."
@@ -268,7 +279,7 @@ def smallest_lines(smallest: SmallestRecord) -> Sequence[str]:
     if smallest.got is not None:
         lines.append(f"{got} {array_text(smallest.got)}")
     elif smallest.message:
-        lines.append(f"{got} {shortened(smallest.message)}")
+        lines.append(f"{got} {one_line(smallest.message)}")
     return lines
 
 

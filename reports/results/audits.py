@@ -59,7 +59,7 @@ class LayerDifferenceRecord(JsonStruct, frozen=True, kw_only=True):
     numbers: the numbers of the input. text: when it differs, by how much, and why. convention: the id of the convention
     that the frameworks answer differently; "" for other differences. index, got, expected: the worst element.
     budget_used: its error in multiples of the bound. is_of_source: whether the model's framework differs from the
-    reference, as the ledger says; `numbers` then lists all for which it does.
+    reference, as the ledger says; `numbers` then lists all for which it does. message: that of the target, on one line.
     """
 
     numbers: str
@@ -75,6 +75,7 @@ class LayerDifferenceRecord(JsonStruct, frozen=True, kw_only=True):
     issue: str = ""
     smallest: SmallestRecord | None = None
     is_of_source: bool = False
+    message: str = ""
 
 
 class TargetVerdictRecord(JsonStruct, frozen=True, kw_only=True):

@@ -22,7 +22,8 @@ MAX_LENGTH = 2_600
 """Maximum length in characters of a program without a constant kernel. The longest ones build an ONNX model, with about
 2,300 characters."""
 LENGTH_OF_A_BIN = 360
-"""Maximum length of the lines for one bin of adaptive averages, which some surfaces write as slices."""
+"""Maximum length of the lines for one bin of adaptive pooling, which some surfaces write as slices."""
+SLICED = frozenset({"adaptive_avg_pool", "adaptive_max_pool"})
 IMAGE = (1, 2, 224, 224)
 STRIDED = {"window": 3, "stride": 2, "padding": 1}
 DILATED = {"window": 3, "stride": 1, "padding": 2, "dilation": 2}
@@ -42,6 +43,7 @@ LARGE = {
     "norm": ("lp_pool", {**STRIDED, "p": 3}),
     "softmax": ("softmax_pool", STRIDED),
     "maxima-of-equal-bins": ("adaptive_max_pool", {"output_size": 112}),
+    "maxima-of-unequal-bins": ("adaptive_max_pool", {"output_size": 100}),
     "averages-of-unequal-bins": ("adaptive_avg_pool", {"output_size": 100}),
     "draws": ("stochastic_pool", STRIDED),
     "probabilities": ("stochastic_pool_probabilities", STRIDED),
@@ -80,7 +82,7 @@ def test_program_contains_only_numbers_and_known_words(catalogue, number):
         if not isinstance(program, Program):
             continue
         # Compositions of convolutions contain their kernels as constants.
-        sizes = case.parameters.get("output_size", ()) if case.operator == "adaptive_avg_pool" else ()
+        sizes = case.parameters.get("output_size", ()) if case.operator in SLICED else ()
         bins = sum(size for size in sizes if size and size > 0)
         limit = MAX_LENGTH + LENGTH_OF_A_BIN * min(bins, MAX_SLICES)
         assert len(program.text) <= limit or case.via, f"{case.id}: {program.text}"

@@ -94,8 +94,8 @@ FIELDS: dict[str, Any] = {
                 "max_pool": pooling.volume_max_pool,
                 "avg_pool": through_plane(pooling.rescaled_avg_pool),
                 "lp_pool": through_plane(pooling.lp_pool),
-                "adaptive_max_pool": pooling.adaptive_pool,
-                "adaptive_avg_pool": pooling.averages_of_slices,
+                "adaptive_max_pool": pooling.adaptive_max_pool,
+                "adaptive_avg_pool": pooling.pool_of_slices,
                 "conv": through_plane(convolution.conv_by_group),
                 "conv_transpose": through_plane(convolution.composed_transpose),
             }

@@ -82,7 +82,7 @@ def avg_pool(step: Step) -> Code:
 
 def volume_max_pool(step: Step) -> Code:
     """Return max pooling of three axes as two operators: over planes, then over the remaining axis."""
-    return _by_planes(max_pool, step)
+    return _by_planes(max_pool, step) if step.rank == VOLUME_RANK else max_pool(step)
 
 
 def _volume_avg_pool(step: Step) -> Code:
@@ -181,24 +181,31 @@ def adaptive_pool(step: Step) -> Code:
     return max_pool(pooled) if kind == "max_pool" else avg_pool(pooled)
 
 
-def averages_of_slices(step: Step) -> Code:
-    """Return adaptive averages as the averages of slices, joined one axis after the other, for bins of any size."""
+def adaptive_max_pool(step: Step) -> Code:
+    """Return adaptive maxima as another operator, and as the maxima of slices for bins of unequal size."""
+    found = adaptive_pool(step)
+    return pool_of_slices(step) if isinstance(found, Unsupported) and not step.has_one_bin else found
+
+
+def pool_of_slices(step: Step) -> Code:
+    """Return adaptive pooling as reductions of slices, joined one axis after the other, for bins of any size."""
     if 0 in (*step.shape, *step.output):
         return Unsupported("no operator has empty bins")
     if reason := too_many_slices(step):
         return reason
+    reduce = "REDUCE_MAX" if step.operator == "adaptive_max_pool" else "MEAN"
     lines: list[str] = []
     for axis, (extent, bins) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 1):
         options, reduced = "schema.ReducerOptionsT(keepDims=True)", integers([axis])
         if bins in (1, extent):
-            lines += [f"x = {node('MEAN', ['x', reduced], options)}"] if extent > bins else []
+            lines += [f"x = {node(reduce, ['x', reduced], options)}"] if extent > bins else []
             continue
         begins, sizes = (["0"] * len(step.shape), ["-1"] * len(step.shape))
         begins[axis], sizes[axis] = "i", "j - i"
         part = node("SLICE", ["x", *(f"np.int32([{', '.join(values)}])" for values in (begins, sizes))])
-        mean = node("MEAN", [part, reduced], options)
+        reduction = node(reduce, [part, reduced], options)
         joined = f"schema.ConcatenationOptionsT(axis={axis})"
         lines.append(
-            f'x = graph.node("CONCATENATION", [{mean} for i, j in {pairs_of(bin_bounds(extent, bins))}], {joined})'
+            f'x = graph.node("CONCATENATION", [{reduction} for i, j in {pairs_of(bin_bounds(extent, bins))}], {joined})'
         )
     return tuple(lines) or "x"

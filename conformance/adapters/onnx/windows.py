@@ -225,24 +225,26 @@ def adaptive_pool(limit: NodeLimit, step: Step) -> Code:
     return call(ADAPTIVE_NODES[step.operator], "x", kernel_shape=window, strides=window)
 
 
-def sliced_avg_pool(limit: NodeLimit, step: Step) -> Code:
-    """Return adaptive averages, which are the averages of slices, joined one axis after the other, for unequal bins."""
-    found = adaptive_pool(limit, step)
-    if not isinstance(found, Unsupported) or not is_floating(step) or 0 in (*step.shape, *step.output):
+def sliced_pool(limit: NodeLimit, step: Step) -> Code:
+    """Return adaptive pooling; unequal bins are reductions of slices, joined one axis after the other."""
+    found, is_maximum = adaptive_pool(limit, step), step.operator == "adaptive_max_pool"
+    if not isinstance(found, Unsupported) or 0 in (*step.shape, *step.output) or not (is_maximum or is_floating(step)):
         return found
-    return too_many_slices(step) or in_float32(_averages_of_slices, step)
+    if is_maximum:
+        return too_many_slices(step) or in_wider_dtype(_cast, EXTREME_DTYPES, partial(_slices, "ReduceMax"), step)
+    return too_many_slices(step) or in_float32(partial(_slices, "ReduceMean"), step)
 
 
-def _averages_of_slices(step: Step) -> tuple[str, ...]:
+def _slices(reduce: str, step: Step) -> tuple[str, ...]:
     lines: list[str] = []
     for axis, (extent, bins) in enumerate(zip(step.shape[2:], step.parameters["output_size"], strict=True), 2):
         if bins in (1, extent):
-            lines += [f"axis = np.array([{axis}])", "x = ReduceMean(x, axis)"] if extent > bins else []
+            lines += [f"axis = np.array([{axis}])", f"x = {reduce}(x, axis)"] if extent > bins else []
             continue
         lines.append(f"axis = np.array([{axis}])")
         for index, (start, stop) in enumerate(bin_bounds(extent, bins)):
             lines += [f"start = np.array([{start}])", f"stop = np.array([{stop}])"]
-            lines.append(f"bin{index} = ReduceMean(Slice(x, start, stop, axis), axis)")
+            lines.append(f"bin{index} = {reduce}(Slice(x, start, stop, axis), axis)")
         lines.append(f"x = Concat({', '.join(f'bin{index}' for index in range(bins))}, axis={axis})")
     return tuple(lines)
 

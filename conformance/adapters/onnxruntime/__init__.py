@@ -19,7 +19,7 @@ from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_padding
 from conformance.adapters.onnx.graph import OPSET_VERSION, model_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
-from conformance.adapters.onnx.windows import sliced_avg_pool
+from conformance.adapters.onnx.windows import sliced_pool
 from conformance.cases.operators import ResizeMode
 
 PACKAGES = ("onnxruntime", "onnx", "numpy")
@@ -164,8 +164,8 @@ def surfaces_with_opset(opset_version: int) -> tuple[Surface, ...]:
         max_level=Level.SMOKE,
         slow_tag="dynamic",
     )
-    composed = partial(sliced_avg_pool, node_limit)
-    return replace(surface, fallbacks={**surface.fallbacks, "adaptive_avg_pool": composed}), dynamic
+    sliced = dict.fromkeys(("adaptive_max_pool", "adaptive_avg_pool"), partial(sliced_pool, node_limit))
+    return replace(surface, fallbacks={**surface.fallbacks, **sliced}), dynamic
 
 
 SURFACES: tuple[Surface, ...] = surfaces_with_opset(OPSET_VERSION)

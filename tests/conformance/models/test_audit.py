@@ -341,6 +341,15 @@ def test_every_format_has_what_to_write(audit):
     assert all("x = keras.layers.Right()(x)" in "\n".join(write(record, 100)) for write in WRITERS.values())
 
 
+def test_only_the_terminal_cuts_a_reason():
+    reason = " ".join(f"word{number}" for number in range(400))
+    problem = ModelLayer("pool", "max_pool", PLAIN, (1, 3, 8, 8), problem=reason)
+    record = audit_record(audited([problem], surface("fake.right")))
+    found = {name: " ".join("".join(write(record, 100)).split()) for name, write in WRITERS.items()}
+    assert {name for name, text in found.items() if "word399" in text} == {"markdown", "json", "html"}
+    assert "…" in found["terminal"]
+
+
 def test_a_program_with_backticks_stays_a_block_of_code():
     layer = ModelLayer("pool", "max_pool", PLAIN, (1, 3, 8, 8))
     record = audit_record(audited([layer], surface("fake.right")), programs={(0, "fake.right"): "# ```"})

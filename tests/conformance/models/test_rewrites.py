@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from conformance.catalogue import describe
@@ -31,7 +32,8 @@ def program(layer, how="padded", target=TARGET, *, source=None, reason="", verdi
     """Return what to write for a layer that a target computes in this way, "" for nothing."""
     (questions,) = questions_of_model(Model("m", "onnx.reference", (layer,)))
     name, results = target[1].name, options.pop("results", RESULTS)
-    verdicts = {name: TargetVerdict(verdict, how, reason, results=results)}
+    deviations = options.pop("source_deviations", {})
+    verdicts = {name: TargetVerdict(verdict, how, reason, results=results, source_deviations=deviations)}
     audited = AuditedLayer(questions.layers, questions.checked, "", verdicts)
     found = rewrite_programs(Audit(Model("m", "", (layer,)), (name,), (audited,)), [target], source, 110, **options)
     return found.get((0, name), "")
@@ -172,12 +174,14 @@ def test_adaptive_pooling_without_a_program_has_its_slices():
     lines = program(layer, "", verdict=LayerVerdict.UNSUPPORTED).splitlines()
     assert "the suite has no program for adaptive_avg_pool on torch.nn" in lines[0]
     assert lines[-2:] == ["# spatial axis 0: 0:3, 2:5, 4:7", "# spatial axis 1: 0:3, 2:5"]
-    assert program(LAYER, "", verdict=LayerVerdict.UNSUPPORTED) == ""
+    text = program(LAYER, "", verdict=LayerVerdict.UNSUPPORTED, reason="no kernel")
+    assert text == "# the suite has no program for conv on torch.nn: no kernel"
 
 
 def test_unequal_bins_of_a_converted_target_are_slices_that_the_audit_has_run():
     lines = change("adaptive_avg_pool", {"output_size": (3, 5)}, (1, 4, 7, 5))
     assert "averages of these slices" in lines[0]
+    assert "maxima of these slices" in change("adaptive_max_pool", {"output_size": (3, 5)}, (1, 4, 7, 5))[0]
     assert lines[-1] == "# spatial axis 0: 0:3, 2:5, 4:7"
 
 
@@ -198,3 +202,39 @@ def test_a_program_with_zeros_for_weights_says_which_weights_to_put_there():
     assert 'padding="CIRCULAR"' in text
     assert "put the weights of the model in place of the zeros" in text
     assert "kernel 6 x 4 x 3" in text
+
+
+def test_a_partial_norm_has_the_result_of_the_model():
+    norm = {"window": (3, 3), "stride": (2, 2), "p": 2, "rounding": "ceil"}
+    functional = describe.surfaces_by_name()["torch.nn.functional"][1]
+    target = describe.surfaces_by_name()["onnxruntime"]
+    deviations = {"integers": LedgerEntry("e", (), (), (), "It scales partial windows.")}
+    whole, cut = (ModelLayer("p", "lp_pool", norm, (1, 4, extent, extent)) for extent in (7, 8))
+    options = {"how": "native", "target": target, "source": functional, "source_deviations": deviations}
+    text = program(cut, **options)
+    assert "counts the last window as a whole one" in text
+    assert '"Mul"' in text
+    assert program(whole, **options).startswith("# this computes the result of the reference for integers, and torch")
+    odd = replace(cut, parameters={**norm, "p": 3})
+    assert program(odd, **options).startswith("# this computes the result of the reference for integers, and torch")
+
+
+@pytest.mark.parametrize(("mode", "cells"), [("edge", "min(max(i, 0), 7)"), ("wrap", "i % 8")])
+def test_padding_that_a_converted_target_lacks_takes_cells_by_their_index(mode, cells):
+    parameters = {"pads": ((1, 2), (0, 0)), "mode": mode}
+    lines = change("pad", parameters, (1, 4, 8, 8))
+    assert lines[-1] == f"x = x[:, :, [{cells} for i in range(-1, 10)]]"
+    assert all(line.startswith("# ") for line in lines[:-1])
+    x = np.arange(256).reshape(1, 4, 8, 8)
+    found = {"x": x}
+    exec(lines[-1], found)  # noqa: S102 - the line that is tested
+    np.testing.assert_array_equal(found["x"], np.pad(x, ((0, 0), (0, 0), (1, 2), (0, 0)), mode=mode))
+    without_source = program(ModelLayer("p", "pad", parameters, (1, 4, 8, 8)), "composed", LITERT, results={})
+    assert f"[{cells} for i in range(-1, 10)]" in " ".join(without_source.replace("#", " ").split())
+
+
+def test_a_layer_without_a_program_has_the_reason():
+    norm = {"window": (2, 2), "stride": (2, 2), "p": 3}
+    layer = ModelLayer("p", "lp_pool", norm, (1, 4, 8, 8))
+    text = program(layer, "", LITERT, verdict=LayerVerdict.UNSUPPORTED, reason="L2_POOL_2D has p = 2", results={})
+    assert text == "# the suite has no program for lp_pool on litert: L2_POOL_2D has p = 2"

@@ -54,6 +54,18 @@ def test_notes_name_layers_without_windows_and_fewer_channels():
     assert "Not checked, because they have no windows: 3 Relu." in notes
 
 
+def test_a_statement_has_the_whole_reason_and_the_whole_message():
+    long, message = "word " * 1000, "the call is rejected because of a reason that is longer than its beginning"
+    unsupported = example.TargetVerdictRecord(verdict=LayerVerdict.UNSUPPORTED, reason=long)
+    verdicts = {"one": unsupported, "two": example.TargetVerdictRecord(verdict=LayerVerdict.SAME)}
+    (remark,) = remarks_of(example.audit(example.layer("a", verdicts)))
+    assert remark.text == long.strip()
+    (remark,) = remarks_of(example.audit(example.layer("a", differing(example.difference(message=message)))))
+    assert remark.message == message
+    short = example.difference(text=f"rejected ({message})", message=message)
+    assert not remarks_of(example.audit(example.layer("a", differing(short))))[0].message
+
+
 def test_a_long_text_is_cut_at_a_word():
     assert shortened("word " * 1000).endswith("word …")
     assert len(shortened("word " * 1000)) <= MAX_TEXT + 2

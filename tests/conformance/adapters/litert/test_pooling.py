@@ -86,5 +86,15 @@ def test_averages_of_bins_of_other_sizes_are_joined_slices():
     assert line.endswith("schema.ConcatenationOptionsT(axis=2))")
 
 
+def test_a_plane_with_gaps_is_not_said_to_have_another_rank():
+    assert program("max_pool", x=PLANE, window=2, stride=2, dilation=2).reason == "pooling has no dilation"
+
+
+def test_maxima_of_bins_of_other_sizes_are_joined_slices():
+    (line,) = lines("adaptive_max_pool", x={**PLANE, "shape": [1, 2, 4, 5]}, output_size=[4, 3])
+    assert line.startswith('x = graph.node("CONCATENATION", [graph.node("REDUCE_MAX", [graph.node("SLICE", ')
+    assert "in ((0, 2), (1, 4), (3, 5))]" in line
+
+
 def test_adaptive_average_with_a_bin_for_every_cell_is_the_input():
     assert lines("adaptive_avg_pool", x={**PLANE, "shape": [1, 2, 4, 5]}, output_size=[4, 5]) == ["x = x"]

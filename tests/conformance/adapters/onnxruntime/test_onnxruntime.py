@@ -1,5 +1,7 @@
 """The module `onnxruntime` of ONNX."""
 
+import pytest
+
 from conformance.adapters.api import Unsupported
 from conformance.translation.lowering import translate
 from tests.conformance.adapters.onnx.programs import EVALUATOR, PLANE, ROW, RUNTIME
@@ -46,10 +48,13 @@ def test_runtime_has_no_kernel_for_convolution_in_float64(made):
     assert 'Could not find an implementation for Conv" in float64' in unsupported.reason
 
 
-def test_runtime_averages_bins_of_other_sizes_as_joined_slices(made):
-    case = made("adaptive_avg_pool", "x: {values: [[[1, 2, 3, 4, 5]]], dtype: float32}, output_size: [3]")
+@pytest.mark.parametrize(
+    ("operator", "node"), [("adaptive_avg_pool", "ReduceMean"), ("adaptive_max_pool", "ReduceMax")]
+)
+def test_runtime_reduces_bins_of_other_sizes_as_joined_slices(made, operator, node):
+    case = made(operator, "x: {values: [[[1, 2, 3, 4, 5]]], dtype: float32}, output_size: [3]")
     program = translate(case, RUNTIME)
     assert program.how == "composed"
-    assert program.text.count('"ReduceMean"') == 3
+    assert program.text.count(f'"{node}"') == 3
     assert 'helper.make_node("Concat", ["bin0", "bin1", "bin2"], ["y"], axis=2)' in program.text
     assert isinstance(translate(case, EVALUATOR), Unsupported)
