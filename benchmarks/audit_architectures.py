@@ -2,7 +2,8 @@
 
     python benchmarks/audit_architectures.py --python TORCH_PYTHON --target onnxruntime=PYTHON … --out docs/audit.md
 
-TORCH_PYTHON needs PyTorch and torchvision. Networks that are in the JSON file of an earlier run are not audited again.
+TORCH_PYTHON needs PyTorch and torchvision. Networks are not audited again on the targets for which the JSON file of an
+earlier run has them, so that targets can be added one after the other.
 """
 
 import argparse
@@ -23,6 +24,8 @@ from reports.results.audits import LayerVerdict
 
 ROOT = Path(__file__).parents[1]
 NETWORKS_MODULE = "benchmarks.architectures"
+MAX_COLUMNS = 6
+"""Number of targets in one table."""
 INTRODUCTION = """\
 # Audits of well-known networks
 
@@ -70,6 +73,11 @@ def audit_network(source: ModelSource, targets: Sequence[AuditTarget]) -> dict[s
     return record
 
 
+def with_targets(earlier: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of a network with the targets of two audits."""
+    return {**added, **{key: {**earlier[key], **added[key]} for key in ("cells", "remarks")}}
+
+
 def page(records: Mapping[str, Any]) -> str:
     """Return the Markdown page."""
     return (
@@ -87,8 +95,23 @@ def table(records: Mapping[str, Any]) -> list[str]:
     """Return the lines of the table of networks and targets."""
     targets = targets_of(records)
     versions = {t: record["cells"][t][3] for record in records.values() for t in record["cells"]}
-    lines = [f"Versions: {', '.join(f'`{t}` with {versions[t]}' for t in targets)}.", ""]
-    lines += [f"| network | layers (distinct) | {' | '.join(f'`{t}`' for t in targets)} |"]
+    lines = [f"Versions: {', '.join(f'`{t}` with {versions[t]}' for t in targets)}."]
+    for start in range(0, len(targets), MAX_COLUMNS):
+        lines += ["", *_rows(records, targets[start : start + MAX_COLUMNS])]
+    known = {
+        text
+        for record in records.values()
+        for found in record["remarks"].values()
+        for verdict, text, _ in found
+        if verdict == LayerVerdict.EXPLAINED
+    }
+    if all(text.startswith("for NaN:") for text in known):
+        lines += ["", "Every known difference in the table is about NaN in the input."]
+    return lines
+
+
+def _rows(records: Mapping[str, Any], targets: Sequence[str]) -> list[str]:
+    lines = [f"| network | layers (distinct) | {' | '.join(f'`{t}`' for t in targets)} |"]
     lines += ["|---|---|" + "---|" * len(targets)]
     for name, record in records.items():
         cells = []
@@ -99,15 +122,6 @@ def table(records: Mapping[str, Any]) -> list[str]:
             also = " + rewrite" if LayerVerdict.REWRITE in found and worst != LayerVerdict.REWRITE else ""
             cells.append(f"{worst}{number}{also}, {seconds:.0f} s" if worst else "")
         lines.append(f"| {name} | {record['layers']} ({record['distinct']}) | {' | '.join(cells)} |")
-    known = {
-        text
-        for record in records.values()
-        for found in record["remarks"].values()
-        for verdict, text, _ in found
-        if verdict == LayerVerdict.EXPLAINED
-    }
-    if all(text.startswith("for NaN:") for text in known):
-        lines += ["", "Every known difference in the table is about NaN in the input."]
     return lines
 
 
@@ -141,11 +155,13 @@ def main() -> None:
     records = json.loads(options.records.read_text("utf-8")) if options.records.exists() else {}
     targets = [parse_target(text) for text in options.target]
     for name, (function, shape) in networks(options.python).items():
-        if name not in records:
+        earlier = records.get(name, {"cells": {}, "remarks": {}})
+        missing = [one for one in targets if one.surface.name not in earlier["cells"]]
+        if missing:
             inputs = {"": tuple(map(int, shape.split("x")))}
             reader = registry.model_readers()["torch"]
             source = ModelSource(f"{NETWORKS_MODULE}:{function}", reader, options.python, inputs)
-            records[name] = audit_network(source, targets)
+            records[name] = with_targets(earlier, audit_network(source, missing))
             options.records.parent.mkdir(exist_ok=True)
             options.records.write_text(json.dumps(records, indent=1), "utf-8")
             print(name, records[name]["cells"], file=sys.stderr, flush=True)

@@ -31,6 +31,7 @@ from conformance.catalogue.sweep_rows import is_exhaustive, row_id_prefix, sweep
 from conformance.judging.declaration_check import declaration_errors
 from conformance.judging.expected import compute_expected
 from conformance.judging.ledger import Ledger
+from conformance.judging.release_answers import contradicted_entries, read_release_data, release_data_files
 from conformance.system.cache import Cache, source_digest
 from conformance.system.error_lines import first_errors
 from conformance.system.parallel import map_parallel
@@ -108,7 +109,8 @@ def check_problems(
     """Yield a message for each problem of the catalogue.
 
     Every case is computed with the reference and translated for every surface. With a ledger, every entry must match a
-    case that has a program. With a lock, no case may have been renamed, removed or changed.
+    case that has a program, and no release in docs/compat may contradict its versions. With a lock, no case may have
+    been renamed, removed or changed.
     """
     surfaces = [surface for name in registry.backend_names() for surface in registry.get_backend(name).surfaces]
     found: dict[str, FrozenCase] = {}
@@ -119,7 +121,11 @@ def check_problems(
     yield from _convention_problems(catalogue)
     if ledger is not None:
         unmatched = ledger.unmatched_entries(catalogue.cases, [surface.name for surface in surfaces])
-        yield from first_errors([*unmatched, *_entries_without_program(ledger, catalogue.cases, surfaces)])
+        old = [read_release_data(path) for path in release_data_files()]
+        contradicted = contradicted_entries(ledger, old, catalogue.by_id)
+        yield from first_errors(
+            [*unmatched, *_entries_without_program(ledger, catalogue.cases, surfaces), *contradicted]
+        )
     if lock is not None:
         now = lock_records(catalogue, found)
         yield from _lock_problems(

@@ -1,14 +1,22 @@
-"""Answers of the releases of a framework: the changes between neighbouring releases, and spans of equal answers."""
+"""Answers of the releases of a framework: changes between neighbours, spans of equal answers, and release data."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
-from reports.results import BackendRun, Outcome, without_label
+from reports.analysis.deviation import deviation_text
+from reports.analysis.summary import single_line
+from reports.analysis.value_text import array_text
+from reports.results import BackendRun, CaseRecord, DifferenceKind, Outcome, ResultRecord, Verdict, without_label
 
+MAX_EVIDENCE_LENGTH = 160
+"""Maximum number of characters of what a release returned or raised."""
+Results = Mapping[str, ResultRecord]
+"""Results of one surface and case, by release."""
 Key = tuple[str, str]
 """Surface and case."""
 
@@ -48,11 +56,11 @@ def answers_of_run(run: BackendRun) -> dict[Key, str]:
             continue
         answer = str(one.outcome)
         if one.outcome is Outcome.RETURNED:
-            verdict = " ".join(str(part) for part in (one.verdict, one.kind) if part)
-            answer = observed.get((one.case, one.surface)) or verdict or answer
+            answer = " ".join(str(part) for part in (one.verdict, one.kind) if part) or answer
         elif one.verdict:
             answer = f"{answer}, {one.verdict}"
-        answers[without_label(one.surface), one.case] = answer
+        # The verdict on an answer to a convention depends on the declaration, which is that of the current release.
+        answers[without_label(one.surface), one.case] = observed.get((one.case, one.surface)) or answer
     return answers
 
 
@@ -111,3 +119,94 @@ def changes_markdown(backend: str, versions: Sequence[str], changes: Sequence[Ch
     if not rows:
         return "\n".join([*head, "No answer changed.", ""])
     return "\n".join([*head, "| releases | surface | case | before | after |", "|---|---|---|---|---|", *rows, ""])
+
+
+def release_data(runs: Mapping[str, BackendRun]) -> dict[str, Any]:
+    """Return the release data of a backend, see docs/compat/schema.json. runs: by version, oldest first.
+
+    Raises ValueError if the runs have different catalogues or processors, or are of several backends.
+    """
+    first = next(iter(runs.values()))
+    _check_same_origin(list(runs.values()))
+    answers = {version: answers_of_run(run) for version, run in runs.items()}
+    results = {version: {(without_label(r.surface), r.case): r for r in run.results} for version, run in runs.items()}
+    cases = {case.case: case for run in runs.values() for case in run.cases.values()}
+    records = []
+    for (surface, name), spans in groupby(release_spans(answers), key=lambda span: (span.surface, span.case)):
+        of_case = {version: of_run[surface, name] for version, of_run in results.items() if (surface, name) in of_run}
+        ranges = [_answer_range(span, list(runs), of_case, cases[name]) for span in spans]
+        case = cases[name]
+        records.append(
+            {"surface": surface, "case": name, "question": case.question, "digest": case.digest, "ranges": ranges}
+        )
+    return {
+        "format": 1,
+        "backend": without_label(first.name),
+        "catalogue": {"version": first.header.catalogue.version, "digest": first.header.catalogue.digest},
+        "platform": first.header.environment.platform,
+        "cpu": list(first.header.environment.cpu),
+        "releases": [
+            {
+                "version": version,
+                "started": run.header.started,
+                "python": run.header.environment.python,
+                "packages": dict(run.header.environment.packages),
+            }
+            for version, run in runs.items()
+        ],
+        "records": records,
+    }
+
+
+def _check_same_origin(runs: Sequence[BackendRun]) -> None:
+    parts: dict[str, set[Any]] = {
+        "backends": {without_label(run.name) for run in runs},
+        "catalogues": {run.header.catalogue.digest for run in runs},
+        "processors": {run.header.environment.cpu for run in runs},
+    }
+    for name, found in parts.items():
+        if len(found) > 1:
+            raise ValueError(f"the results are of {len(found)} {name}, not of one")
+
+
+def _answer_range(span: Span, versions: Sequence[str], results: Results, case: CaseRecord) -> dict[str, Any]:
+    """Return one range of releases with an answer, as in history_json, with the releases run and the evidence."""
+    start, end = versions.index(span.first), versions.index(span.last) + 1
+    after = versions[end:]
+    before = [results[version].program for version in versions[max(start - 1, 0) : start] if version in results]
+    first = results[span.first]
+    return {
+        "answer": span.answer,
+        "version_added": None if span.first == versions[0] else span.first,
+        "version_removed": after[0] if after else None,
+        "run": versions[start:end],
+        "evidence": {
+            "release": span.first,
+            "observed": _observed_text(first, case),
+            "program_changed": bool(before) and before != [first.program],
+        },
+    }
+
+
+def _observed_text(result: ResultRecord, case: CaseRecord) -> str:
+    """Return what a release returned or raised instead of the expected result, in one line; "" if it agrees."""
+    if result.verdict is Verdict.AGREE:
+        return ""
+    message = result.message or ""
+    if result.kind in (DifferenceKind.CHANGED, DifferenceKind.CONVENTION):
+        # The first part of the message compares with the declarations of today, which say nothing of this release.
+        message = message.partition("; ")[2]
+    returned = f"returned {array_text(result.got)}" if result.got else ""
+    return single_line(message or deviation_text(result, case) or returned, MAX_EVIDENCE_LENGTH)
+
+
+def release_data_json(data: Mapping[str, Any]) -> str:
+    """Return release data as JSON with one line for each release and each record."""
+    parts = []
+    for key, value in data.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if key in ("releases", "records"):
+            lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in value)
+            text = f"[\n{lines}\n]"
+        parts.append(f"{json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"

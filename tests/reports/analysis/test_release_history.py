@@ -1,11 +1,23 @@
+import json
+from dataclasses import replace
+
+import jsonschema
+import pytest
+from msgspec import structs
+
 from reports.analysis.release_history import (
     Change,
     Span,
     changes_markdown,
     history_json,
     release_changes,
+    release_data,
+    release_data_json,
     release_spans,
 )
+from reports.results import load_report
+from tests import ROOT
+from tests.support import example_results as example
 
 KEY = ("s", "case")
 ANSWERS = {"1.0": {KEY: "a"}, "1.1": {KEY: "a"}, "1.2": {KEY: "b"}, "1.3": {}, "1.4": {KEY: "b"}}
@@ -35,3 +47,84 @@ def test_json_names_the_releases_that_add_and_remove_an_answer():
 def test_the_page_lists_changes_or_says_that_there_are_none():
     assert "| 1.1 → 1.2 | s | `case` | a | b |" in changes_markdown("fake", list(ANSWERS), release_changes(ANSWERS))
     assert "No answer changed." in changes_markdown("fake", ["1.0"], [])
+
+
+CASE, QUESTION = "max_pool/stride-2-padding-1", "avg_pool/divisor-at-the-border"
+NAN = "max_pool/nan-in-the-window"
+WRONG = example.differing(CASE, "alpha.nn", None, {"index": [0, 0, 1, 1], "expected": 15, "got": 14})
+RIGHT = example.result(CASE, "alpha.nn")
+CHANGED = "answered 'whole-window', but it answered 'real-cells' in version 1.2"
+
+
+def loaded(tmp_path, version, *records, **changes):
+    paths = example.write(tmp_path, example.run(f"alpha@{version}", ["alpha.nn"], records, **changes))
+    return load_report(paths).runs[0]
+
+
+def ranges(tmp_path, *results):
+    """Return the ranges of one case from its results in the releases 1.0, 1.1 and so on."""
+    runs = {f"1.{n}": loaded(tmp_path, f"1.{n}", *records) for n, records in enumerate(results)}
+    data = release_data(runs)
+    jsonschema.validate(data, json.loads((ROOT / "docs" / "compat" / "schema.json").read_text("utf-8")))
+    (record,) = data["records"]
+    return record["ranges"]
+
+
+def test_data_has_the_releases_and_the_evidence_of_each_answer(tmp_path):
+    old, new = ranges(tmp_path, [WRONG], [WRONG], [RIGHT])
+    assert old == {
+        "answer": "differ value",
+        "version_added": None,
+        "version_removed": "1.2",
+        "run": ["1.0", "1.1"],
+        "evidence": {
+            "release": "1.0",
+            "observed": "at [0, 0, 1, 1] expected 15, got 14",
+            "program_changed": False,
+        },
+    }
+    assert (new["answer"], new["version_added"], new["version_removed"], new["run"]) == ("agree", "1.2", None, ["1.2"])
+    assert new["evidence"] == {"release": "1.2", "observed": "", "program_changed": False}
+
+
+def test_another_program_of_the_release_before_is_evidence(tmp_path):
+    old, new = loaded(tmp_path, "1.0", WRONG), loaded(tmp_path, "1.1", RIGHT)
+    other = replace(new, results=[structs.replace(one, program="another") for one in new.results])
+    for run, changed in ((new, False), (other, True)):
+        (record,) = release_data({"1.0": old, "1.1": run})["records"]
+        assert [one["evidence"]["program_changed"] for one in record["ranges"]] == [False, changed]
+
+
+def test_answer_to_a_convention_does_not_depend_on_the_declaration(tmp_path):
+    of_old = example.result(
+        QUESTION, "alpha.nn", status="fail", verdict="differ", kind="changed", message=CHANGED,
+        got=example.array([1.5, 2], [1, 2]),
+    )  # fmt: skip
+    rejected = example.rejected(QUESTION, "alpha.nn", verdict="differ", kind="changed", message=f"{CHANGED}; it raised")
+    first, second = ranges(
+        tmp_path,
+        [of_old, example.convention("alpha.nn", "real-cells", "whole-window", "undocumented")],
+        [rejected, example.convention("alpha.nn", "real-cells", "rejected", "undocumented")],
+    )
+    assert (first["answer"], first["evidence"]["observed"]) == ("whole-window", "returned float32 [[1.5, 2]]")
+    assert (second["answer"], second["evidence"]["observed"]) == ("rejected", "it raised")
+
+
+def test_release_without_an_answer_ends_a_range(tmp_path):
+    without = example.unsupported(CASE, "alpha.nn")
+    old, new = ranges(tmp_path, [RIGHT], [without], [RIGHT])
+    assert (old["version_removed"], new["version_added"]) == ("1.1", "1.2")
+
+
+def test_runs_of_different_origin_make_no_data(tmp_path):
+    one = loaded(tmp_path, "1.0", RIGHT)
+    other = loaded(tmp_path, "1.1", RIGHT, catalogue={"digest": "ab" * 16, "cases": 1})
+    with pytest.raises(ValueError, match="of 2 catalogues, not of one"):
+        release_data({"1.0": one, "1.1": other})
+
+
+def test_json_has_a_line_for_each_release_and_record(tmp_path):
+    data = release_data({"1.0": loaded(tmp_path, "1.0", RIGHT, example.result(NAN, "alpha.nn"))})
+    text = release_data_json(data)
+    assert json.loads(text) == data
+    assert sum(line.startswith('{"surface"') for line in text.splitlines()) == 2

@@ -1,0 +1,150 @@
+"""`conformance compat` and `conformance since`: make the data of old releases, and print when an answer holds."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import click
+from packaging.version import InvalidVersion, Version
+
+from conformance import ConformanceError, IncompleteRun
+from conformance.adapters import registry
+from conformance.cases.features.case_features import CaseFeatures
+from conformance.catalogue import loading
+from conformance.cli.lookup import check_surface_globs, find_case
+from conformance.cli.options import SURFACE_GLOB_OPTION
+from conformance.cli.results_io import load_results, results_files, write_output
+from conformance.judging import ledger
+from conformance.judging.release_answers import (
+    AnswerRange,
+    CaseHistory,
+    ReleaseData,
+    read_release_data,
+    release_data_files,
+)
+from reports.analysis.release_history import release_data, release_data_json
+from reports.results import BackendRun
+
+
+@click.command("compat")
+@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), default=Path("-"), metavar="FILE", help="Output file.")
+def compat_command(results: tuple[Path, ...], out: Path) -> None:
+    """Write the answers of releases as data.
+
+    RESULTS are the files <version>.jsonl that `conformance history` has written for one backend, or their folder. The
+    data has one record for each surface and case, with the range of releases of each answer. docs/compat/schema.json
+    describes it.
+
+    Example: conformance compat build/conformance/history/NAME --out docs/compat/NAME.json
+    """
+    runs = [_release_run(file) for path in results for file in results_files(path)]
+    try:
+        by_version = {version: run for _, version, run in sorted(runs, key=lambda one: one[0])}
+        text = release_data_json(release_data(by_version))
+    except ValueError as error:
+        raise ConformanceError(str(error)) from None
+    if str(out) == "-":
+        click.echo(text, nl=False)
+    else:
+        write_output(out, text)
+
+
+def _release_run(path: Path) -> tuple[Version, str, BackendRun]:
+    # One file at a time: releases differ in their environments, which a joined report would reject.
+    (run,) = load_results([path]).runs
+    version = run.name.partition("@")[2]
+    try:
+        number = Version(version)
+    except InvalidVersion:
+        raise ConformanceError(f"{path}: results of no release (`conformance history` writes them)") from None
+    if not run.complete:
+        raise IncompleteRun(f"{path}: incomplete results")
+    return number, version, run
+
+
+@click.command("since")
+@click.argument("name")
+@SURFACE_GLOB_OPTION
+@click.option(
+    "--data",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Data that `conformance compat` has written, instead of that of the suite. Repeatable.",
+)
+def since_command(name: str, surface_globs: tuple[str, ...], files: tuple[Path, ...]) -> None:
+    """Print which releases give which answer.
+
+    NAME is the id of a case, of a convention or of a ledger entry. The first release with an answer is the first of
+    those that were run; releases between two of them are unknown.
+
+    Exit status: 2 unknown name; 3 no data about it.
+
+    Example: conformance since max_pool/window-larger-than-input
+    """
+    check_surface_globs(surface_globs)
+    found = [read_release_data(path) for path in files or release_data_files()]
+    lines = [line for data in found for line in since_lines(data, _named_records(data, name, surface_globs))]
+    if not lines:
+        _check_name(name)
+        known = ", ".join(sorted({data.backend for data in found})) or "none"
+        raise IncompleteRun(f"{name}: no data about releases on the selected surfaces (backends with data: {known})")
+    click.echo("\n".join(lines))
+
+
+def _named_records(data: ReleaseData, name: str, surface_globs: Sequence[str]) -> list[CaseHistory]:
+    """Return the records of a case, of all cases of a convention, or of all cases of a ledger entry."""
+    found = [one for one in data.records if name in (one.case, one.question)]
+    entry = None if found else _ledger_entry(name)
+    if entry:
+        named = [one for one in data.records if entry.matches_surface(one.surface)]
+        wanted, catalogue = {one.case for one in named}, loading.load_catalogue()
+        cases = {case.id for case in catalogue.cases if case.id in wanted and entry.matches_case(CaseFeatures(case))}
+        found = [one for one in named if one.case in cases]
+    globs = surface_globs or ("*",)
+    return [one for one in found if any(fnmatch.fnmatchcase(one.surface, glob) for glob in globs)]
+
+
+def _ledger_entry(name: str) -> ledger.LedgerEntry | None:
+    if "/" in name:  # an id of a case
+        return None
+    entries = ledger.load_ledger(further=registry.external_ledgers()).entries
+    return next((entry for entry in entries if entry.id == name), None)
+
+
+def _check_name(name: str) -> None:
+    """Raise ConformanceError if there is no such case, convention or ledger entry."""
+    if _ledger_entry(name) is None:
+        find_case([], name)
+
+
+def since_lines(data: ReleaseData, records: Iterable[CaseHistory]) -> Iterator[str]:
+    """Yield lines: each case, below it its surfaces, and below them the ranges of releases with their answers."""
+    shown: str | None = None
+    for record in sorted(records, key=lambda one: (one.case, one.surface)):
+        if record.case != shown:
+            shown = record.case
+            yield shown
+        yield f"  {record.surface}"
+        width = max(len(_range_text(span)) for span in record.ranges)
+        answers = max(len(span.answer) for span in record.ranges)
+        for span in record.ranges:
+            yield f"    {_range_text(span):<{width}}  {span.answer:<{answers}}  {span.evidence.observed}".rstrip()
+        yield from _program_notes(record)
+    if shown is not None:
+        yield f"releases run on {data.platform}: {', '.join(one.version for one in data.releases)}"
+
+
+def _range_text(span: AnswerRange) -> str:
+    return span.run[0] if len(span.run) == 1 else f"{span.run[0]} to {span.run[-1]}"
+
+
+def _program_notes(record: CaseHistory) -> Iterator[str]:
+    for old, new in pairwise(record.ranges):
+        if new.evidence.program_changed:
+            yield f"    {new.run[0]} ran another program than {old.run[-1]}, which may cause the change"

@@ -1,0 +1,164 @@
+"""Answers of old releases of a framework, from the files in docs/compat, and ledger entries that contradict them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from conformance import ConformanceError
+from conformance.adapters import registry
+from conformance.cases.case import Case
+from conformance.cases.schema import PACKAGE
+from conformance.judging.ledger import Ledger, LedgerEntry
+from reports.results.vocabulary import DifferenceKind, Outcome, Verdict
+
+SCHEMA_FILE = "schema.json"
+ANSWERS_OF_NO_RESULT = (Outcome.CRASHED, Outcome.TIMED_OUT)
+CONVENTION_KINDS: frozenset[str] = frozenset({DifferenceKind.CONVENTION, DifferenceKind.CHANGED})
+REJECTED_WRONGLY = f"{Outcome.REJECTED}, {Verdict.DIFFER}"
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release that was run. packages: its version and those of other packages; started: time of the run."""
+
+    version: str
+    started: str
+    python: str
+    packages: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the oldest release of a range returned or raised.
+
+    observed: "" if it agrees with the expected result. program_changed: whether the release before it that was run
+    had another program, which may be the cause of another answer.
+    """
+
+    release: str
+    observed: str
+    program_changed: bool
+
+
+@dataclass(frozen=True)
+class AnswerRange:
+    """Neighbouring releases with one answer.
+
+    version_added: the first release with the answer, None if the oldest release that was run has it already;
+    version_removed: the first release without it, None if the newest one has it; run: the releases that were run.
+    """
+
+    answer: str
+    version_added: str | None
+    version_removed: str | None
+    run: tuple[str, ...]
+    evidence: Evidence
+
+    def differences(self, declared: str | None) -> frozenset[str]:
+        """Return the kinds of difference that a ledger entry may give for the answer, none if it agrees.
+
+        declared: the declared answer to a convention; None for a case with an expected result.
+        """
+        word, _, kind = self.answer.partition(" ")
+        if self.answer in ANSWERS_OF_NO_RESULT:
+            return frozenset({self.answer})
+        if declared is not None:
+            return frozenset() if self.answer == declared else CONVENTION_KINDS
+        if word == Verdict.DIFFER:
+            return frozenset({kind})
+        return frozenset({DifferenceKind.REJECTED}) if self.answer == REJECTED_WRONGLY else frozenset()
+
+
+@dataclass(frozen=True)
+class CaseHistory:
+    """The answers of all releases to one case on one surface.
+
+    question: id of the convention that the case observes; digest: the digest of the case in cases/lock.json.
+    """
+
+    surface: str
+    case: str
+    question: str | None
+    digest: str
+    ranges: tuple[AnswerRange, ...]
+
+
+@dataclass(frozen=True)
+class CatalogueVersion:
+    """Version and digest of the cases that were run."""
+
+    version: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class ReleaseData:
+    """Answers of the releases of one backend, oldest first. platform, cpu: of the machine that ran them."""
+
+    format: Literal[1]
+    backend: str
+    catalogue: CatalogueVersion
+    platform: str
+    cpu: tuple[str, ...]
+    releases: tuple[Release, ...]
+    records: tuple[CaseHistory, ...]
+
+
+def release_data_folder() -> Path:
+    """Return the folder of the data: in the package if installed, in the repository if in a checkout."""
+    installed = PACKAGE / "_compat"
+    return installed if installed.is_dir() else PACKAGE.parent / "docs" / "compat"
+
+
+def release_data_files() -> list[Path]:
+    """Return the files of the data, one for each backend."""
+    return sorted(path for path in release_data_folder().glob("*.json") if path.name != SCHEMA_FILE)
+
+
+def read_release_data(path: Path) -> ReleaseData:
+    """Read a file of release data. Raises ConformanceError with one line."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ReleaseData)
+    except OSError as error:
+        raise ConformanceError(f"{path}: {error.strerror}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ConformanceError(f"{path}: not release data: {error}") from None
+
+
+def contradicted_entries(ledger: Ledger, found: Iterable[ReleaseData], cases: Mapping[str, Case]) -> Iterator[str]:
+    """Yield a message for each ledger entry whose versions include a release that did not differ as the entry says.
+
+    cases: by id. A convention is compared with the declared answer. One without a declaration is not compared.
+    """
+    for data in found:
+        surfaces = {surface.name: surface for surface in registry.get_backend(data.backend).surfaces}
+        own = Ledger(tuple(one for one in ledger.entries if any(map(one.matches_surface, surfaces))))
+        problems: dict[str, str] = {}
+        for record in data.records:
+            case, surface = cases.get(record.case), surfaces.get(record.surface)
+            declaration = surface.declarations.get(record.question) if surface and record.question else None
+            if case is None or (record.question and declaration is None):
+                continue
+            declared = declaration.for_processor(data.cpu).for_case(case.id).answer if declaration else None
+            for entry, span, version in _entries_of_releases(own, data, record, case):
+                if not span.differences(declared) & {*entry.kinds}:
+                    where = f"{record.case} on {record.surface} in {data.backend} {version}"
+                    text = f"key 'versions': {where} gives the answer {span.answer!r}"
+                    problems.setdefault(entry.id, f"{entry.location}: entry {entry.id}: {text}")
+        yield from problems.values()
+
+
+def _entries_of_releases(
+    ledger: Ledger, data: ReleaseData, record: CaseHistory, case: Case
+) -> Iterator[tuple[LedgerEntry, AnswerRange, str]]:
+    """Yield the entry that applies to each release, if any, with the range and the version of the release."""
+    ranges = {version: span for span in record.ranges for version in span.run}
+    for release in data.releases:
+        entry = ledger.find_entry(case, record.surface, release.packages, data.cpu)
+        if entry and not entry.is_flaky and release.version in ranges:
+            yield entry, ranges[release.version], release.version

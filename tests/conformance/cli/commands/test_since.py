@@ -1,0 +1,133 @@
+"""`conformance compat` and `conformance since`."""
+
+import json
+
+import pytest
+
+from tests.support import example_results as example
+
+CASE = "max_pool/stride-2-padding-1"
+WRONG = example.differing(CASE, "alpha.nn", None, {"index": [0], "expected": 15, "got": 14})
+RIGHT = example.result(CASE, "alpha.nn")
+CEIL = "avg_pool/2d-ceil-padding-1-counted"
+
+
+def write(folder, version, record, **keywords):
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{version or 'none'}.jsonl"
+    label = f"alpha@{version}" if version else "alpha"
+    path.write_text(example.text(example.run(label, ["alpha.nn"], [record], **keywords)), "utf-8")
+    return path
+
+
+def test_results_of_releases_become_data_in_the_order_of_versions(conformance, tmp_path):
+    for version, record in (("1.10", RIGHT), ("1.9", WRONG)):
+        write(tmp_path / "in", version, record)
+    status, out, _ = conformance("compat", tmp_path / "in")
+    assert status == 0
+    data = json.loads(out)
+    assert [one["version"] for one in data["releases"]] == ["1.9", "1.10"]
+    assert [one["answer"] for one in data["records"][0]["ranges"]] == ["differ value", "agree"]
+    assert conformance("compat", tmp_path / "in", "--out", tmp_path / "new" / "a.json")[:2] == (0, "")
+    assert (tmp_path / "new" / "a.json").read_text("utf-8") == out
+
+
+@pytest.mark.parametrize("version", ["", "old"])
+def test_results_that_name_no_release_are_an_error(conformance, tmp_path, version):
+    path = write(tmp_path, version, RIGHT)
+    status, _, errors = conformance("compat", path)
+    assert (status, errors) == (
+        2,
+        [f"conformance: {path}: results of no release (`conformance history` writes them)"],
+    )
+
+
+def test_incomplete_and_mixed_results_are_errors_of_one_line(conformance, tmp_path):
+    part = write(tmp_path, "1.0", RIGHT, complete=False)
+    assert conformance("compat", part)[0] == 3
+    write(tmp_path / "in", "1.0", RIGHT)
+    write(tmp_path / "in", "1.1", RIGHT, catalogue={"digest": "ab" * 16, "cases": 1})
+    status, _, errors = conformance("compat", tmp_path / "in")
+    assert (status, errors) == (2, ["conformance: the results are of 2 catalogues, not of one"])
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_since_prints_the_releases_of_each_answer(conformance):
+    status, out, _ = conformance("since", CEIL)
+    assert status == 0
+    assert out.splitlines()[:4] == [
+        CEIL,
+        "  onnxruntime",
+        "    1.15.1 to 1.20.1  differ shape  returned shape [1, 1, 3, 3], not [1, 1, 2, 2]",
+        "    1.21.1 to 1.32.0  agree",
+    ]
+    assert "1.20.1, 1.21.1" in out.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_since_selects_surfaces(conformance):
+    _, out, _ = conformance("since", CEIL, "--surface", "onnxruntime.dynamic")
+    assert [line.strip() for line in out.splitlines() if "onnxruntime" in line] == ["onnxruntime.dynamic"]
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_convention_has_the_answers_to_all_its_cases(conformance):
+    _, out, _ = conformance("since", "avg_pool/window-larger-than-input", "--surface", "onnxruntime")
+    cases = [line for line in out.splitlines() if line.startswith("avg_pool/")]
+    assert cases[0] == "avg_pool/window-larger-than-input"
+    assert "avg_pool/window-larger-than-input-in-three-dimensions" in cases
+    assert out.count("1.15.1 to 1.20.1  empty") == len(cases)
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_ledger_entry_has_the_answers_to_its_cases(conformance):
+    status, out, _ = conformance("since", "onnxruntime-power-zero")
+    assert status == 0
+    assert out.startswith("lp_pool/rejects/power-is-zero\n")
+    assert "1.15.1 to 1.32.0  differ accepted" in out
+
+
+@pytest.mark.usefixtures("own_folder")
+@pytest.mark.parametrize("name", ["max_pool/no-such-case", "no-such-entry", "avg_pool", ""])
+def test_unknown_name_is_an_error_of_one_line(conformance, name):
+    status, out, errors = conformance("since", name)
+    assert (status, out, len(errors)) == (2, "", 1)
+
+
+@pytest.mark.usefixtures("own_folder")
+@pytest.mark.parametrize("name", ["numpy-never", CEIL])
+def test_unknown_surface_is_an_error_of_one_line(conformance, name):
+    status, _, errors = conformance("since", name, "--surface", "numpy.loop")
+    assert (status, len(errors)) == (2, 1)
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_name_without_data_is_said(conformance):
+    status, out, errors = conformance("since", CEIL, "--surface", "numpy.loops")
+    assert (status, out) == (3, "")
+    assert errors == [
+        f"conformance: {CEIL}: no data about releases on the selected surfaces (backends with data: onnxruntime)"
+    ]
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_data_of_a_file_is_used_instead(conformance, tmp_path):
+    other = example.differing(CASE, "alpha.nn", None, {"index": [0], "expected": 15, "got": 14})
+    changed = other | {"program": "alpha.nn-padded"}
+    write(tmp_path / "in", "1.0", RIGHT)
+    records = [example.program("alpha.nn", how="padded"), changed]
+    text = example.text(example.run("alpha@1.1", ["alpha.nn"], [changed]))
+    lines = text.splitlines(keepends=True)
+    lines.insert(-2, example.text(records[:1]))
+    (tmp_path / "in" / "1.1.jsonl").write_text("".join(lines), "utf-8")
+    assert conformance("compat", tmp_path / "in", "--out", tmp_path / "a.json")[0] == 0
+    status, out, _ = conformance("since", CASE, "--data", tmp_path / "a.json")
+    assert status == 0
+    assert out.splitlines() == [
+        CASE,
+        "  alpha.nn",
+        "    1.0  agree",
+        "    1.1  differ value  at [0] expected 15, got 14",
+        "    1.1 ran another program than 1.0, which may cause the change",
+        "releases run on Linux-6.1.0-x86_64-with-glibc2.36: 1.0, 1.1",
+    ]
