@@ -447,7 +447,8 @@ def test_the_heading_has_the_parameters_with_an_effect_in_the_mode(translated, l
 
 def test_conventions_of_resizing_are_those_of_its_mode(translated):
     nearest, linear = (
-        translated(f"resize --size 4 --mode {mode} --to keras-jax.ops")[1] for mode in ("nearest", "linear")
+        translated(f"resize --size 16 --mode {mode} --nearest-rounding round_prefer_ceil --to keras-jax.ops")[1]
+        for mode in ("nearest", "linear")
     )
     assert "nearest by default" in nearest
     assert "nearest by default" not in linear
