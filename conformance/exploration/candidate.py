@@ -24,12 +24,14 @@ from conformance.catalogue.factors import (
     level_pairs,
     level_per_axis,
 )
-from conformance.catalogue.sweeps import Sweep
+from conformance.catalogue.sweeps import MAX_ID_LENGTH, Sweep
 from conformance.exploration.conditions.vocabulary import condition_features
 from conformance.exploration.draws.invalid_calls import Violation
 
 CASE_ID_PREFIX = "explored"
 CASE_SOURCE = "found by exploring"
+ID_DIGEST_BYTES = 8
+"""Size of the digest that ends a shortened id."""
 WHOLE_NUMBER_VALUES = frozenset({"integers", "distinct"})
 """Levels of the factor `values` that are the simplest for an operator: whole numbers, distinct where ties matter."""
 NUMBER_PER_AXIS_FACTORS = ("extent", *(one.name for one in PARAMETERS.values() if one.kind is ParameterKind.SIZES))
@@ -141,6 +143,7 @@ class Candidate:
         if unusual:
             digest = hashlib.blake2b(repr(sorted(unusual.items())).encode(), digest_size=4).hexdigest()
             raw["id"] = f"{raw['id']}-{digest}"
+        raw["id"] = shortened_id(raw["id"])
         return raw
 
     @property
@@ -274,6 +277,14 @@ class Candidate:
             magnitude - len(self.written_numbers) / 2,
             self.name,
         )
+
+
+def shortened_id(case_id: str) -> str:
+    """Return an id without operator, of at most MAX_ID_LENGTH characters: a longer one ends with a digest of itself."""
+    if len(case_id) <= MAX_ID_LENGTH:
+        return case_id
+    digest = hashlib.blake2b(case_id.encode(), digest_size=ID_DIGEST_BYTES).hexdigest()
+    return f"{case_id[: MAX_ID_LENGTH - len(digest) - 1]}-{digest}"
 
 
 def _numbers_magnitude(numbers: Any) -> float:

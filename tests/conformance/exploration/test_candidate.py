@@ -1,6 +1,8 @@
 """Candidates: their cases, the spaces they are drawn from, coverage guidance, and their features."""
 
+import json
 import math
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -13,8 +15,9 @@ from conformance.adapters.api import Program, Unsupported
 from conformance.cases.arrays import array_digest
 from conformance.cases.features.case_features import case_features
 from conformance.cases.operators import OPERATORS
+from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import loading
-from conformance.exploration.candidate import Candidate
+from conformance.exploration.candidate import Candidate, shortened_id
 from conformance.exploration.coverage import Coverage, OperatorScheduler, factor_kinds, feature_combinations
 from conformance.exploration.diagnosis import neighbours_of
 from conformance.exploration.draws.invalid_calls import Violation
@@ -78,6 +81,38 @@ def test_windows_of_padding_only_are_valid_if_the_operator_has_a_convention_abou
     levels = {**LEVELS, "padding": ((0, 9), (0, 0))}
     assert Candidate("max_pool", levels, X).is_valid()
     assert not Candidate("softmax_pool", levels, X).is_valid()
+
+
+def make_long_candidate(**levels):
+    """Return a candidate whose levels and violation have a name of more than 100 characters."""
+    long = {
+        "rank": 3, "batch": 3, "channels": 17, "extent": (31, 64, 65), "window": (2, 15, 14), "stride": (13, 12, 11),
+        "padding": ((0, 1), (2, 3), (4, 5)), "dilation": (3, 1, 2), "rounding": "ceil", "values": "wide",
+        "dtype": "bfloat16",
+    }  # fmt: skip
+    return Candidate("max_pool", {**long, **levels}, X, violation=Violation("WindowExceedsPaddedInput", 2, 1000))
+
+
+def test_a_long_case_id_is_shortened_to_the_limit_of_the_schema_and_remains_unique(tmp_path):
+    schema = json.loads((catalogue_folder() / "schema.json").read_text("utf-8"))["$defs"]["id"]
+    longest = [make_long_candidate(stride=(13, 12, stride)) for stride in (10, 11, 12)]
+    assert all(len(one.name) > schema["maxLength"] for one in longest)
+    ids = [one.raw_case["id"] for one in longest]
+    assert {len(one) for one in ids} == {schema["maxLength"]}
+    assert all(re.fullmatch(schema["pattern"], one) for one in ids)
+    assert len({*ids}) == len(longest)
+    assert ids[1] == make_long_candidate().raw_case["id"]
+    path = tmp_path / "max_pool.yaml"
+    path.write_text(case_file_text(longest[0]), "utf-8")
+    (case,) = loading.load_catalogue([path]).cases
+    assert case.id == f"max_pool/{ids[0]}"
+
+
+def test_case_ids_of_equal_starts_differ_by_a_digest():
+    long = "explored/" + "2d-" * 40
+    assert shortened_id(long[:100]) == long[:100]
+    assert shortened_id(long) != shortened_id(long[:-1])
+    assert shortened_id(long)[:83] == long[:83]
 
 
 def test_case_id_depends_on_generator_options():
@@ -214,8 +249,8 @@ def case_file_text(candidate):
 
 
 def test_a_candidate_reads_back_from_its_file(tmp_path, sweeps):
-    for operator in OPERATORS:
-        one = OperatorSpace.from_sweeps(operator, sweeps).draw(Rng("file", operator))
+    for number, operator in enumerate(OPERATORS):
+        one = OperatorSpace.from_sweeps(operator, sweeps).draw(Rng("file", number))
         path = tmp_path / "pooling" / f"{operator}.yaml"
         path.parent.mkdir(exist_ok=True)
         path.write_text(case_file_text(one), "utf-8")
