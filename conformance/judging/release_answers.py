@@ -36,13 +36,14 @@ class Release:
 class Evidence:
     """What the oldest release of a range returned or raised.
 
-    observed: "" if it agrees with the expected result. program_changed: whether the release before it that was run
-    had another program, which may be the cause of another answer.
+    observed: "" if it agrees with the expected result. cause: "release" if the release gives the answer to the program
+    of the release before it too, "program" if it gives another answer to that program, "unknown" if the programs differ
+    and this was not run, None if the release before it has no answer or was not run.
     """
 
     release: str
     observed: str
-    program_changed: bool
+    cause: Literal["release", "program", "unknown"] | None
 
 
 @dataclass(frozen=True)

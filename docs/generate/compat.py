@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -38,11 +39,14 @@ def compat_page() -> str:
 def _section(data: ReleaseData) -> dict[str, object]:
     changed = [one for one in data.records if len(one.ranges) > 1]
     asked = [one for one in changed if one.question]
+    # The cause of the first range is not known: nothing is before it.
+    causes = Counter(span.evidence.cause for one in changed for span in one.ranges[1:])
     return {
         "data": data,
         "versions": ", ".join(release.version for release in data.releases),
         "pairs": len(data.records),
-        "changes": sum(len(one.ranges) - 1 for one in data.records),
+        "changes": sum(causes.values()),
+        "causes": causes,
         "findings": _finding_table(data),
         "conventions": _table(data, "case of a convention", merged_rows(asked)),
         "others": _table(data, "case", merged_rows(one for one in changed if not one.question)),

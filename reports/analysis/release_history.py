@@ -17,6 +17,9 @@ MAX_EVIDENCE_LENGTH = 160
 """Maximum number of characters of what a release returned or raised."""
 Results = Mapping[str, ResultRecord]
 """Results of one surface and case, by release."""
+RELEASE, PROGRAM, UNKNOWN = "release", "program", "unknown"
+"""Cause of a new answer: the release, which gives it to the older program too; the other program, as the release gives
+another answer to the older one; or not known."""
 Key = tuple[str, str]
 """Surface and case."""
 
@@ -121,20 +124,40 @@ def changes_markdown(backend: str, versions: Sequence[str], changes: Sequence[Ch
     return "\n".join([*head, "| releases | surface | case | before | after |", "|---|---|---|---|---|", *rows, ""])
 
 
-def release_data(runs: Mapping[str, BackendRun]) -> dict[str, Any]:
+def _results_of_run(run: BackendRun) -> dict[Key, ResultRecord]:
+    return {(without_label(one.surface), one.case): one for one in run.results}
+
+
+def changed_with_program(old: BackendRun, new: BackendRun) -> set[str]:
+    """Return the cases of which a surface has another answer and another program in the newer of two releases."""
+    before, after = _results_of_run(old), _results_of_run(new)
+    changes = release_changes({"old": answers_of_run(old), "new": answers_of_run(new)})
+    keys = [(one.surface, one.case) for one in changes]
+    return {key[1] for key in keys if before[key].program != after[key].program}
+
+
+OlderPrograms = Mapping[tuple[str, str], BackendRun]
+"""Runs of a release with the programs of the release before it, by both versions, the older one first."""
+
+
+def release_data(runs: Mapping[str, BackendRun], older_programs: OlderPrograms | None = None) -> dict[str, Any]:
     """Return the release data of a backend, see docs/compat/schema.json. runs: by version, oldest first.
 
     Raises ValueError if the runs have different catalogues or processors, or are of several backends.
     """
+    if not runs:
+        raise ValueError("no results of a release with its own programs")
     first = next(iter(runs.values()))
+    crossed = {pair: answers_of_run(run) for pair, run in (older_programs or {}).items()}
     _check_same_origin(list(runs.values()))
     answers = {version: answers_of_run(run) for version, run in runs.items()}
-    results = {version: {(without_label(r.surface), r.case): r for r in run.results} for version, run in runs.items()}
+    results = {version: _results_of_run(run) for version, run in runs.items()}
     cases = {case.case: case for run in runs.values() for case in run.cases.values()}
     records = []
     for (surface, name), spans in groupby(release_spans(answers), key=lambda span: (span.surface, span.case)):
         of_case = {version: of_run[surface, name] for version, of_run in results.items() if (surface, name) in of_run}
-        ranges = [_answer_range(span, list(runs), of_case, cases[name]) for span in spans]
+        mixed = {pair: of_run[surface, name] for pair, of_run in crossed.items() if (surface, name) in of_run}
+        ranges = [_answer_range(span, list(runs), of_case, mixed, cases[name]) for span in spans]
         case = cases[name]
         records.append(
             {"surface": surface, "case": name, "question": case.question, "digest": case.digest, "ranges": ranges}
@@ -169,12 +192,16 @@ def _check_same_origin(runs: Sequence[BackendRun]) -> None:
             raise ValueError(f"the results are of {len(found)} {name}, not of one")
 
 
-def _answer_range(span: Span, versions: Sequence[str], results: Results, case: CaseRecord) -> dict[str, Any]:
-    """Return one range of releases with an answer, as in history_json, with the releases run and the evidence."""
+def _answer_range(
+    span: Span, versions: Sequence[str], results: Results, mixed: Mapping[tuple[str, str], str], case: CaseRecord
+) -> dict[str, Any]:
+    """Return one range of releases with an answer, as in history_json, with the releases run and the evidence.
+
+    mixed: the answers of releases to the programs of the release before, by both versions.
+    """
     start, end = versions.index(span.first), versions.index(span.last) + 1
     after = versions[end:]
-    before = [results[version].program for version in versions[max(start - 1, 0) : start] if version in results]
-    first = results[span.first]
+    before = versions[start - 1] if start and versions[start - 1] in results else None
     return {
         "answer": span.answer,
         "version_added": None if span.first == versions[0] else span.first,
@@ -182,10 +209,17 @@ def _answer_range(span: Span, versions: Sequence[str], results: Results, case: C
         "run": versions[start:end],
         "evidence": {
             "release": span.first,
-            "observed": _observed_text(first, case),
-            "program_changed": bool(before) and before != [first.program],
+            "observed": _observed_text(results[span.first], case),
+            "cause": before and _cause(results[before], results[span.first], mixed.get((before, span.first)), span),
         },
     }
+
+
+def _cause(old: ResultRecord, new: ResultRecord, mixed: str | None, span: Span) -> str:
+    """Return the cause of a new answer. mixed: the answer of the newer release to the older program, if it was run."""
+    if old.program == new.program or mixed == span.answer:
+        return RELEASE
+    return PROGRAM if mixed is not None else UNKNOWN
 
 
 def _observed_text(result: ResultRecord, case: CaseRecord) -> str:

@@ -6,6 +6,8 @@ from enum import Enum
 
 ROUTE_ARROW = "→"
 """Between the exporter and the runtime in the name of a route."""
+WITH_PROGRAMS = "-with-"
+"""In the label of a release that has run the programs of an older one: "1.21.1-with-1.20.1"."""
 CONTRADICTORY_ANSWERS = "contradicts-itself"
 """Observed answer of a surface that gave several answers for one convention."""
 

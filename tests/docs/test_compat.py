@@ -20,9 +20,7 @@ RELEASES = ("1.0", "1.1", "1.2", "1.3")
 
 
 def record(case, *ranges, surface="s", question=None):
-    spans = [
-        AnswerRange(answer, None, None, run, Evidence(run[0], "", program_changed=False)) for answer, run in ranges
-    ]
+    spans = [AnswerRange(answer, None, None, run, Evidence(run[0], "", cause=None)) for answer, run in ranges]
     return CaseHistory(surface, case, question, "ab", tuple(spans))
 
 

@@ -23,7 +23,13 @@ from conformance.execution.releases.history_run import ReleaseRuns, history_case
 from conformance.execution.releases.version_list import available_versions, select_versions
 from conformance.execution.selection import Selection
 from conformance.execution.targets import run_targets
-from reports.analysis.release_history import answers_of_run, changes_markdown, history_json, release_changes
+from reports.analysis.release_history import (
+    answers_of_run,
+    changed_with_program,
+    changes_markdown,
+    history_json,
+    release_changes,
+)
 from reports.results import Level
 
 
@@ -123,14 +129,31 @@ def _run_one(runs: ReleaseRuns, version: str, shown: Verbosity, *, resume: bool)
 
 def _run_all(runs: ReleaseRuns, versions: list[str], shown: Verbosity, *, resume: bool) -> tuple[list[str], list[str]]:
     """Run the releases. Return those with complete results, and the reasons of the others."""
-    complete, problems = [], []
+    complete: list[str] = []
+    problems = []
     for version in versions:
         try:
             _run_one(runs, version, shown, resume=resume)
             complete.append(version)
+            if complete[1:]:
+                _run_older_programs(runs, complete[-2], version, shown, resume=resume)
         except IncompleteRun as error:
             problems.append(str(error))
     return complete, problems
+
+
+def _run_older_programs(runs: ReleaseRuns, old: str, new: str, shown: Verbosity, *, resume: bool) -> None:
+    """Run the programs of a release on the next one, for cases whose answer and whose program differ."""
+    results, path = [runs.path(version) for version in (old, new)], runs.older_programs_path(old, new)
+    # Older results belong to an earlier run of one of the two releases.
+    is_current = path.exists() and path.stat().st_mtime_ns > max(one.stat().st_mtime_ns for one in results)
+    if resume and is_current and load_results([path]).runs[0].complete:
+        return
+    path.unlink(missing_ok=True)
+    first, second = (load_results([one]).runs[0] for one in results)
+    if cases := changed_with_program(first, second):
+        with RunProgress(f"{runs.backend}@{path.stem}", shown) as live:
+            runs.run_older_programs(old, new, cases, live.add_result, live.log)
 
 
 def _write_history(runs: ReleaseRuns, versions: list[str]) -> None:

@@ -27,6 +27,7 @@ from conformance.judging.release_answers import (
 )
 from reports.analysis.release_history import release_data, release_data_json
 from reports.results import BackendRun
+from reports.results.vocabulary import WITH_PROGRAMS
 
 
 @click.command("compat")
@@ -35,16 +36,18 @@ from reports.results import BackendRun
 def compat_command(results: tuple[Path, ...], out: Path) -> None:
     """Write the answers of releases as data.
 
-    RESULTS are the files <version>.jsonl that `conformance history` has written for one backend, or their folder. The
+    RESULTS are the files that `conformance history` has written for one backend, or their folder. The
     data has one record for each surface and case, with the range of releases of each answer. docs/compat/schema.json
     describes it.
 
     Example: conformance compat build/conformance/history/NAME --out docs/compat/NAME.json
     """
-    runs = [_release_run(file) for path in results for file in results_files(path)]
+    files = {label: run for path in results for label, run in map(_labelled_run, results_files(path))}
+    older = {(old, new): run for (new, old), run in files.items() if old}
+    runs = {new: run for (new, old), run in files.items() if not old}
     try:
-        by_version = {version: run for _, version, run in sorted(runs, key=lambda one: one[0])}
-        text = release_data_json(release_data(by_version))
+        by_version = {version: runs[version] for version in sorted(runs, key=Version)}
+        text = release_data_json(release_data(by_version, older))
     except ValueError as error:
         raise ConformanceError(str(error)) from None
     if str(out) == "-":
@@ -53,17 +56,18 @@ def compat_command(results: tuple[Path, ...], out: Path) -> None:
         write_output(out, text)
 
 
-def _release_run(path: Path) -> tuple[Version, str, BackendRun]:
+def _labelled_run(path: Path) -> tuple[tuple[str, str], BackendRun]:
+    """Return a run with its release and the older release whose programs it has run, "" for its own programs."""
     # One file at a time: releases differ in their environments, which a joined report would reject.
     (run,) = load_results([path]).runs
-    version = run.name.partition("@")[2]
+    version, _, older = run.name.partition("@")[2].partition(WITH_PROGRAMS)
     try:
-        number = Version(version)
+        Version(version)
     except InvalidVersion:
         raise ConformanceError(f"{path}: results of no release (`conformance history` writes them)") from None
     if not run.complete:
         raise IncompleteRun(f"{path}: incomplete results")
-    return number, version, run
+    return (version, older), run
 
 
 @click.command("since")
@@ -146,5 +150,8 @@ def _range_text(span: AnswerRange) -> str:
 
 def _program_notes(record: CaseHistory) -> Iterator[str]:
     for old, new in pairwise(record.ranges):
-        if new.evidence.program_changed:
-            yield f"    {new.run[0]} ran another program than {old.run[-1]}, which may cause the change"
+        first, before = new.run[0], old.run[-1]
+        if new.evidence.cause == "program":
+            yield f"    {first} ran another program than {before}. It gives another answer to the program of {before}"
+        elif new.evidence.cause == "unknown":
+            yield f"    {first} ran another program than {before}, which may cause the change"

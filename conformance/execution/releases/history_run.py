@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,10 @@ from conformance.execution.targets import ledger_for
 from conformance.execution.task import ComputeExpected
 from conformance.judging.ledger import Ledger
 from reports.results import Level, Outcome, ResultRecord, UnreadableResults, load_report
+from reports.results.vocabulary import WITH_PROGRAMS
 
+Progress = Callable[[int, int, ResultRecord], None]
+Log = Callable[[str], None]
 MAX_CRASHES = 20
 """Number of crashes in a row after which a release is given up."""
 
@@ -74,12 +77,31 @@ class ReleaseRuns:
         )  # fmt: skip
         return run.complete and same and run.header.catalogue.digest == self.cases.digest
 
-    def run_release(
-        self, version: str, progress: Callable[[int, int, ResultRecord], None], log: Callable[[str], None]
-    ) -> Path:
+    def run_release(self, version: str, progress: Progress, log: Log) -> Path:
         """Install and run a release, and return its results file. Raises IncompleteRun with the reason."""
+        label, path = f"{self.backend}@{version}", self.path(version)
+        return self._run(
+            version, registry.backend_of_release(label, version), self.cases, path, progress=progress, log=log
+        )
+
+    def older_programs_path(self, old: str, new: str) -> Path:
+        """Return the results file of a release that has run the programs of an older one."""
+        return self.path(f"{new}{WITH_PROGRAMS}{old}")
+
+    def run_older_programs(self, old: str, new: str, cases: Collection[str], progress: Progress, log: Log) -> Path:
+        """Run the programs of an older release on a newer one, and return the results file.
+
+        cases: ids of the cases that are run. Raises IncompleteRun with the reason.
+        """
+        path = self.older_programs_path(old, new)
+        backend = registry.backend_of_release(f"{self.backend}@{path.stem}", old)
+        selected = replace(self.cases, cases=tuple(case for case in self.cases.cases if case.id in cases))
+        return self._run(new, backend, selected, path, progress=progress, log=log)
+
+    def _run(
+        self, version: str, backend: Backend, cases: Catalogue, path: Path, *, progress: Progress, log: Log
+    ) -> Path:
         python = self.environments.python_of(version)
-        backend = registry.backend_of_release(f"{self.backend}@{version}", version)
         crashes = 0
 
         def count_crashes(done: int, total: int, result: ResultRecord) -> None:
@@ -94,6 +116,6 @@ class ReleaseRuns:
         options = replace(
             self.options, use_caches=False, selection=replace(self.options.selection, level=Level.STANDARD)
         )
-        run = Run(backend, self.cases, ledger_for(backend), options, python=python, compute_expected=self.expected)
-        run.execute(self.path(version), progress=count_crashes, log=log)
-        return self.path(version)
+        run = Run(backend, cases, ledger_for(backend), options, python=python, compute_expected=self.expected)
+        run.execute(path, progress=count_crashes, log=log)
+        return path

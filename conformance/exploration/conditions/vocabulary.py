@@ -25,7 +25,7 @@ from conformance.cases.case import Case
 from conformance.cases.features.case_features import NAMED_PARAMETERS, case_features
 from conformance.cases.features.numbers import number_features
 from conformance.cases.geometry import parameter_per_axis
-from conformance.cases.operators import OPERATORS
+from conformance.cases.operators import OPERATORS, Geometry
 from conformance.exploration.conditions.windows import place_features
 
 LIMITS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 25, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 65_535, 65_536)
@@ -39,7 +39,11 @@ MAX_COMPUTED_BINS = 65_536
 
 @dataclass(frozen=True)
 class Axis:
-    """One spatial axis. output: number of cells of the output; more: output padding; bins: output size, else 0."""
+    """One spatial axis.
+
+    output: number of cells of the output. more: output padding. bins: output size, else 0. is_sampled: whether the
+    output size is a number of windows that start at positions of random samples, not of bins.
+    """
 
     extent: int
     output: int
@@ -50,6 +54,7 @@ class Axis:
     dilation: int = 1
     more: int = 0
     bins: int = 0
+    is_sampled: bool = False
 
     @property
     def reach(self) -> int:
@@ -70,13 +75,37 @@ class Axis:
     @property
     def has_rounded_bins(self) -> bool:
         """Whether an edge of a bin changes if it is computed as a multiple of the bin size, rounded to float32."""
-        if not 0 < self.bins <= MAX_COMPUTED_BINS:
+        if not 0 < self.bins <= MAX_COMPUTED_BINS or self.is_sampled:
             return False
         index = np.arange(self.bins + 1)
         edges = index.astype(np.float32) * np.float32(self.extent / self.bins)
         starts, ends = index[:-1] * self.extent // self.bins, -(-index[1:] * self.extent // self.bins)
         is_exact = (np.floor(edges[:-1]) == starts) & (np.minimum(np.ceil(edges[1:]), self.extent) == ends)
         return not bool(is_exact.all())
+
+    @property
+    def cells_beyond_bins(self) -> int:
+        """Remainder of the cells if they are divided by the bins; 0 without bins.
+
+        Bin i contains the cells from ⌊i · extent / bins⌋ to ⌈(i + 1) · extent / bins⌉. With remainder 0 or 1, all bins
+        have the same size and the same distance.
+        """
+        return self.extent % self.bins if self.bins > 0 and not self.is_sampled else 0
+
+    @property
+    def has_bins_of_different_sizes(self) -> bool:
+        """Whether bins differ in size. They do not if each inner edge of the remainder is an edge of a bin."""
+        return self.bins % max(self.cells_beyond_bins, 1) > 0
+
+    @property
+    def depends_on_sample(self) -> bool:
+        """Whether another sample u moves a window. Window i starts at ⌊(i + u)α⌋ − ⌊uα⌋, the last one at the end.
+
+        α is the number of cells outside a window divided by the number of further windows. If it is a whole number or
+        the reciprocal of one, all samples place the windows at the same cells.
+        """
+        cells, further = self.extent - self.window, self.bins - 1
+        return self.is_sampled and min(cells, further) > 0 and cells % further > 0 and further % cells > 0
 
 
 AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
@@ -131,7 +160,10 @@ AXIS_FEATURES: Mapping[str, Callable[[Axis], bool]] = MappingProxyType(
         "more bins than cells": lambda axis: axis.bins > axis.extent,
         "as many bins as cells": lambda axis: axis.bins == axis.extent > 0,
         "bins whose edges change if their size is rounded": lambda axis: axis.has_rounded_bins,
-        "bins of different sizes": lambda axis: axis.bins > 0 and axis.extent % axis.bins > 0,
+        "a number of bins that does not divide its cells": lambda axis: axis.cells_beyond_bins > 0,
+        "bins of different sizes": lambda axis: axis.has_bins_of_different_sizes,
+        "bins at different distances": lambda axis: axis.cells_beyond_bins > 1,
+        "windows that depend on its sample": lambda axis: axis.depends_on_sample,
     }
 )
 """Properties of one axis."""
@@ -146,7 +178,7 @@ def condition_features(case: Case) -> frozenset[str]:
 TWO_PROPERTIES = re.compile(
     "(an axis|a window) with .+ and |a (first|middle|last) axis with |several axes with .+|a last window with "
     "|a window (of the last channel|after the first image) with |(at most|more than) [0-9,]+ |a number of "
-    "|several cells as the divisor"
+    "|several cells as the divisor|a sample of zero on an axis with "
 )
 """Conditions that state two properties: two of one axis or window, one in a place, or a size and its limit."""
 
@@ -160,7 +192,7 @@ def count_properties(condition: str) -> int:
 def number_phrases(case: Case) -> frozenset[str]:
     """Return the phrases that are true for a case because of its numbers."""
     small = {name: spec.make() for name, spec in case.inputs.items() if geometry.is_inspected(spec)}
-    return frozenset(number_features(case, small)) | frozenset(place_features(case))
+    return frozenset(chain(number_features(case, small), place_features(case), _sample_features(case)))
 
 
 def _finer_features(case: Case) -> Iterator[str]:
@@ -168,6 +200,7 @@ def _finer_features(case: Case) -> Iterator[str]:
     yield from _absent_features(case)
     yield from _size_features(case)
     yield from place_features(case)
+    yield from _sample_features(case)
 
 
 def case_axes(case: Case) -> list[Axis]:
@@ -183,10 +216,11 @@ def case_axes(case: Case) -> list[Axis]:
         "bins": parameter_per_axis(case, "output_size"),
         **{name: parameter_per_axis(case, name) for name in ("window", "stride", "dilation")},
     }
+    common = {"output": 0, "is_sampled": OPERATORS[case.operator].geometry is Geometry.FRACTIONS}
     # An invalid case may have parameters for another number of axes.
     known = {name: column for name, column in columns.items() if len(column) == len(extents)}
     axes = [
-        {"extent": size, "output": 0, **{name: column[axis] for name, column in known.items()}}
+        {"extent": size, **common, **{name: column[axis] for name, column in known.items()}}
         for axis, size in enumerate(extents)
     ]
     return [Axis(**axis) for axis in axes if min(axis.get("stride", 1), axis.get("window", 1)) > 0]
@@ -215,6 +249,16 @@ def _axis_features(axes: list[Axis]) -> Iterator[str]:
     for name, text in (("extent", "extents"), ("output", "output extents"), ("bins", "numbers of bins")):
         if len({getattr(axis, name) for axis in axes}) > 1:
             yield f"{text} that differ between axes"
+
+
+def _sample_features(case: Case) -> Iterator[str]:
+    """Yield whether a sample is zero, (n, c, axes), on an axis whose windows depend on it."""
+    axes = case_axes(case)
+    columns = [number for number, axis in enumerate(axes) if axis.depends_on_sample]
+    if "samples" not in case.inputs or case.inputs["samples"].shape != (*case.shape[:2], len(axes)) or not columns:
+        return
+    if (case.inputs["samples"].make().astype(np.float64)[..., columns] == 0).any():
+        yield "a sample of zero on an axis with windows that depend on it"
 
 
 def _absent_features(case: Case) -> Iterator[str]:

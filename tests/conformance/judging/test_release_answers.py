@@ -18,7 +18,7 @@ CONVENTION = {DifferenceKind.CONVENTION, DifferenceKind.CHANGED}
 
 
 def span(answer):
-    return AnswerRange(answer, None, None, ("1.0",), Evidence("1.0", "", program_changed=False))
+    return AnswerRange(answer, None, None, ("1.0",), Evidence("1.0", "", cause=None))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from msgspec import structs
 from reports.analysis.release_history import (
     Change,
     Span,
+    changed_with_program,
     changes_markdown,
     history_json,
     release_changes,
@@ -80,19 +81,37 @@ def test_data_has_the_releases_and_the_evidence_of_each_answer(tmp_path):
         "evidence": {
             "release": "1.0",
             "observed": "at [0, 0, 1, 1] expected 15, got 14",
-            "program_changed": False,
+            "cause": None,
         },
     }
     assert (new["answer"], new["version_added"], new["version_removed"], new["run"]) == ("agree", "1.2", None, ["1.2"])
-    assert new["evidence"] == {"release": "1.2", "observed": "", "program_changed": False}
+    assert new["evidence"] == {"release": "1.2", "observed": "", "cause": "release"}
 
 
-def test_another_program_of_the_release_before_is_evidence(tmp_path):
-    old, new = loaded(tmp_path, "1.0", WRONG), loaded(tmp_path, "1.1", RIGHT)
-    other = replace(new, results=[structs.replace(one, program="another") for one in new.results])
-    for run, changed in ((new, False), (other, True)):
-        (record,) = release_data({"1.0": old, "1.1": run})["records"]
-        assert [one["evidence"]["program_changed"] for one in record["ranges"]] == [False, changed]
+def with_program(run, program):
+    return replace(run, results=[structs.replace(one, program=program) for one in run.results])
+
+
+@pytest.mark.parametrize(
+    ("program", "mixed", "cause"),
+    [
+        ("alpha.nn-native", None, "release"),
+        ("another", None, "unknown"),
+        ("another", RIGHT, "release"),
+        ("another", WRONG, "program"),
+    ],
+)
+def test_cause_of_a_change_is_the_release_or_its_program(tmp_path, program, mixed, cause):
+    old, new = loaded(tmp_path, "1.0", WRONG), with_program(loaded(tmp_path, "1.1", RIGHT), program)
+    older = {("1.0", "1.1"): loaded(tmp_path, "1.1-with-1.0", mixed)} if mixed else {}
+    (record,) = release_data({"1.0": old, "1.1": new}, older)["records"]
+    assert [one["evidence"]["cause"] for one in record["ranges"]] == [None, cause]
+    assert changed_with_program(old, new) == ({CASE} if program == "another" else set())
+
+
+def test_equal_answers_need_no_older_program(tmp_path):
+    old = loaded(tmp_path, "1.0", RIGHT)
+    assert changed_with_program(old, with_program(loaded(tmp_path, "1.1", RIGHT), "another")) == set()
 
 
 def test_answer_to_a_convention_does_not_depend_on_the_declaration(tmp_path):

@@ -2,11 +2,13 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
 from conformance.cli import main
 from conformance.cli.commands import history
+from conformance.execution.releases import history_run
 from conformance.execution.releases.environments import ReleaseEnvironments
 from tests.support import fake_backends
 from tests.support.package_folder import RAISES, WRONG_SHAPE, use_packages, write_packages
@@ -104,6 +106,35 @@ def test_bisection_installs_few_releases(releases, capsys):
     assert run_history("--versions", "1.0..1.3", "--surface", "fake.surface", "--bisect") == 0
     assert "changed in 1.2.0" in capsys.readouterr().out
     assert len(releases) == len(set(releases)) <= math.ceil(math.log2(5)) + 2
+
+
+def older_program(version):
+    """Return the fake backend with a program that depends on the version."""
+    surface = fake_backends.surface("fake.surface", f"x = fakenet.answer(x)  # for {version}")
+    return fake_backends.backend(surface, setup=f"{fake_backends.SETUP}import fakenet\n", packages=("fakenet", "numpy"))
+
+
+@pytest.mark.usefixtures("releases")
+def test_older_programs_are_run_where_program_and_answer_changed(tmp_path, monkeypatch, conformance):
+    monkeypatch.setattr(
+        history_run.registry,
+        "backend_of_release",
+        lambda name, version: replace(older_program(version), name=name),
+    )
+    assert run_history("--versions", "1.0..1.2", "--per-minor") == 0
+    folder = tmp_path / "build/conformance/history/selected/fake"
+    assert {path.stem for path in folder.glob("*.jsonl")} == {"1.0.1", "1.1.0", "1.2.0", "1.2.0-with-1.1.0"}
+    records = [json.loads(line) for line in (folder / "1.2.0-with-1.1.0.jsonl").read_text("utf-8").splitlines()]
+    assert records[0]["backend"] == "fake@1.2.0-with-1.1.0"
+    assert records[0]["environment"]["packages"]["fakenet"] == "1.2.0"
+    assert "# for 1.1.0" in next(one["text"] for one in records if one["record"] == "program")
+    assert conformance("compat", folder, "--out", tmp_path / "data.json")[0] == 0
+    data = json.loads((tmp_path / "data.json").read_text("utf-8"))
+    assert [one["evidence"]["cause"] for one in data["records"][0]["ranges"]] == [None, "release"]
+    file = folder / "1.2.0-with-1.1.0.jsonl"
+    before = file.stat().st_mtime_ns
+    assert run_history("--versions", "1.0..1.2", "--per-minor", "--resume") == 0
+    assert file.stat().st_mtime_ns == before
 
 
 @pytest.mark.parametrize(

@@ -110,17 +110,32 @@ def test_name_without_data_is_said(conformance):
     ]
 
 
+def write_with_programs(folder, label, record):
+    """Write results of a release whose program has another text than that of the release before."""
+    program = example.program("alpha.nn", "def run(x):\n    return x\n")
+    lines = [one for one in example.run(f"alpha@{label}", ["alpha.nn"], [record]) if one["record"] != "program"]
+    changed = [one | {"program": "another"} if one["record"] == "result" else one for one in lines]
+    (folder / f"{label}.jsonl").write_text(
+        example.text([*changed[:2], program | {"program": "another"}, *changed[2:]]), "utf-8"
+    )
+
+
 @pytest.mark.usefixtures("own_folder")
-def test_data_of_a_file_is_used_instead(conformance, tmp_path):
-    other = example.differing(CASE, "alpha.nn", None, {"index": [0], "expected": 15, "got": 14})
-    changed = other | {"program": "alpha.nn-padded"}
-    write(tmp_path / "in", "1.0", RIGHT)
-    records = [example.program("alpha.nn", how="padded"), changed]
-    text = example.text(example.run("alpha@1.1", ["alpha.nn"], [changed]))
-    lines = text.splitlines(keepends=True)
-    lines.insert(-2, example.text(records[:1]))
-    (tmp_path / "in" / "1.1.jsonl").write_text("".join(lines), "utf-8")
-    assert conformance("compat", tmp_path / "in", "--out", tmp_path / "a.json")[0] == 0
+@pytest.mark.parametrize(
+    ("mixed", "note"),
+    [
+        (None, ["    1.1 ran another program than 1.0, which may cause the change"]),
+        (RIGHT, ["    1.1 ran another program than 1.0. It gives another answer to the program of 1.0"]),
+        (WRONG, []),
+    ],
+)
+def test_data_of_a_file_is_used_instead_and_says_what_caused_a_change(conformance, tmp_path, mixed, note):
+    folder = tmp_path / "in"
+    write(folder, "1.0", RIGHT)
+    write_with_programs(folder, "1.1", WRONG)
+    if mixed:
+        write(folder, "1.1-with-1.0", mixed)
+    assert conformance("compat", folder, "--out", tmp_path / "a.json")[0] == 0
     status, out, _ = conformance("since", CASE, "--data", tmp_path / "a.json")
     assert status == 0
     assert out.splitlines() == [
@@ -128,6 +143,12 @@ def test_data_of_a_file_is_used_instead(conformance, tmp_path):
         "  alpha.nn",
         "    1.0  agree",
         "    1.1  differ value  at [0] expected 15, got 14",
-        "    1.1 ran another program than 1.0, which may cause the change",
+        *note,
         "releases run on Linux-6.1.0-x86_64-with-glibc2.36: 1.0, 1.1",
     ]
+
+
+def test_results_with_older_programs_alone_are_an_error(conformance, tmp_path):
+    path = write(tmp_path, "1.1-with-1.0", RIGHT)
+    status, _, errors = conformance("compat", path)
+    assert (status, errors) == (2, ["conformance: no results of a release with its own programs"])

@@ -1,11 +1,21 @@
 """The vocabulary of conditions: properties of one axis, defaults, and limits of sizes."""
 
+import math
+from fractions import Fraction
+from itertools import pairwise, product
+
 import pytest
 
 from conformance.cases.arrays import ArraySpec
 from conformance.cases.case import Case, Value
 from conformance.cases.features.case_features import case_features
-from conformance.exploration.conditions.vocabulary import Axis, case_axes, condition_features, count_properties
+from conformance.exploration.conditions.vocabulary import (
+    AXIS_FEATURES,
+    Axis,
+    case_axes,
+    condition_features,
+    count_properties,
+)
 
 
 def case_of(shape=(1, 2, 6), operator="max_pool", **parameters):
@@ -72,6 +82,58 @@ def test_two_properties_of_different_axes_are_not_those_of_one_axis():
 def test_edges_of_bins_are_compared_with_multiples_of_the_rounded_size(extent, bins, changes):
     """In float32, 21 times 4 / 28 is more than 3."""
     assert Axis(extent, bins, bins=bins).has_rounded_bins is changes
+
+
+def bin_edges(extent, bins):
+    """Return the first cell of each bin, and the one after its last cell."""
+    return [(number * extent // bins, -(-(number + 1) * extent // bins)) for number in range(bins)]
+
+
+def test_bins_differ_in_size_or_distance_as_their_edges_do():
+    for extent, bins in product(range(1, 25), range(1, 30)):
+        edges, axis = bin_edges(extent, bins), Axis(extent, bins, bins=bins)
+        assert axis.has_bins_of_different_sizes is (len({end - start for start, end in edges}) > 1)
+        distances = {second[0] - first[0] for first, second in pairwise(edges)}
+        assert AXIS_FEATURES["bins at different distances"](axis) is (len(distances) > 1)
+
+
+def test_two_overlapping_bins_of_one_size_are_no_bins_of_different_sizes():
+    """Cells 0 and 1, and cells 1 and 2."""
+    features = condition_features(case_of((1, 2, 3), "adaptive_max_pool", output_size=(2,)))
+    assert "an axis with a number of bins that does not divide its cells" in features
+    assert not {"an axis with bins of different sizes", "an axis with bins at different distances"} & features
+    assert "an axis with bins at different distances" in condition_features(
+        case_of((1, 2, 5), "adaptive_max_pool", output_size=(3,))
+    )
+
+
+def starts_of_sampled_windows(extent, window, count, sample):
+    """Return the first cell of each window of fractional pooling, for a sample that is a Fraction."""
+    step = Fraction(extent - window, max(count - 1, 1))
+    first = math.floor(sample * step)
+    return [math.floor((number + sample) * step) - first for number in range(count - 1)] + [extent - window]
+
+
+def test_windows_depend_on_a_sample_if_another_one_moves_them():
+    for extent, window in product(range(1, 10), range(1, 10)):
+        for count in range(1, extent - window + 2):
+            starts = {tuple(starts_of_sampled_windows(extent, window, count, Fraction(one, 60))) for one in range(60)}
+            axis = Axis(extent, count, window=window, bins=count, is_sampled=True)
+            assert axis.depends_on_sample is (len(starts) > 1), (extent, window, count)
+
+
+@pytest.mark.parametrize(
+    ("samples", "window", "has_zero"), [([0.0, 0.5], 1, True), ([0.5, 0.0], 1, False), ([0.0, 0.5], 2, False)]
+)
+def test_a_sample_of_zero_is_named_where_windows_depend_on_it(samples, window, has_zero):
+    """The first axis has three windows on six cells, and the second one has one. Windows of two cells are even."""
+    numbers = ArraySpec("literal", (1, 1, 2), "float32", {"numbers": samples})
+    inputs = {"x": ArraySpec("arange", (1, 1, 6, 4), "float32"), "samples": numbers}
+    parameters = {"window": (window, 1), "output_size": (3, 1)}
+    features = condition_features(Case("fractional_max_pool/a", "fractional_max_pool", inputs, parameters, Value()))
+    assert ("a sample of zero on an axis with windows that depend on it" in features) is has_zero
+    assert ("a first axis with windows that depend on its sample" in features) is (window == 1)
+    assert not any("bins of different sizes" in one or "bins at different" in one for one in features)
 
 
 @pytest.mark.parametrize(
