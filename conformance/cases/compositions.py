@@ -24,7 +24,7 @@ MAX_RELU_WINDOW_CELLS = 100
 
 
 # A case is translated for one surface after the other, and its steps cache their windows.
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=32)
 def plan_steps(case: Case) -> tuple[Step, ...]:
     """Return the steps of a case. Raises ValueError for invalid parameters."""
     first = case_step(case)

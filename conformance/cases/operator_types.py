@@ -100,6 +100,7 @@ class Parameter:
     choices: the allowed words; limits: the smallest and the largest number, None if any number is allowed.
     id_prefix: text before the value in the id of a sweep's case. The id omits a default, except with `always_in_id`.
     is_geometric: whether it determines which input cells an output element depends on.
+    only_in_mode: the only value of the parameter `mode` with which it has an effect; None if it always has one.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Parameter:
     id_prefix: str = ""
     always_in_id: bool = False
     is_geometric: bool = False
+    only_in_mode: str | None = None
 
     @property
     def is_per_axis(self) -> bool:

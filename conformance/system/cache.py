@@ -125,13 +125,13 @@ class Cache:
         entries, self._unsaved, self._unsaved_bytes = self._unsaved, {}, 0
         if not entries:
             return
+        self._close_reader()  # it does not expect the file to change
         with contextlib.suppress(sqlite3.Error, OSError):  # such as a full or read-only disk
             try:
                 self._write(entries)
             except sqlite3.OperationalError:  # locked by another process or not writable, but not damaged
                 raise
             except sqlite3.DatabaseError:
-                self._close_reader()
                 self.path.unlink()
                 self._write(entries)
 
@@ -140,7 +140,9 @@ class Cache:
             # A missing file must not be created, and opening it would cost more than this check.
             if not self.path.exists() or not self._is_safe():
                 return None
-            reader = sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True)
+            # Half the time of a read would be spent on locks. Without them, a value that another process changes at the
+            # same time can be read in part, and its signature is then invalid.
+            reader = sqlite3.connect(f"{self.path.absolute().as_uri()}?immutable=1", uri=True)
             with _close_on_error(reader):
                 _check_schema(reader)
             self._reader = reader

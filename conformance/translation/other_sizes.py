@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -34,7 +35,8 @@ def other_sizes(case: Case, lower: Lower) -> Sizes | Unsupported:
     if "indices" in case.inputs:
         return SIZES_OF_INDICES
     own = lower(case)
-    fitting = (one for one in _resized_cases(case) if not size_problem(one) and _is_lowered_to(one, own, lower))
+    resized = (one for growth in _growths(case) for one in _resized_cases(case, growth))
+    fitting = (one for one in resized if _is_lowered_to(one, own, lower))
     cases = list(islice(fitting, MAX_CALLS))
     names = ["x", *(name for name in case.inputs if name in DERIVED_SHAPE_INPUTS)]
     try:
@@ -57,21 +59,27 @@ def _is_lowered_to(case: Case, own: Any, lower: Lower) -> bool:
         return False  # the parameters of the case are not valid for another size
 
 
-def _resized_cases(case: Case) -> Iterator[Case]:
-    """Yield the case for larger inputs: first with a few more cells, then with whole strides more.
+def _growths(case: Case) -> list[tuple[int, ...]]:
+    """Return numbers of cells to add to each axis: first a few, then one and two strides."""
+    strides = _strides(case)
+    growths = [(growth,) * len(strides) for growth in GROWTHS]
+    return growths + [tuple(times * stride for stride in strides) for times in (1, 2) if 2 * max(strides) <= MAX_GROWTH]
+
+
+# A case is translated for one surface after the other, and all of them use the same sizes.
+@lru_cache(maxsize=32)
+def _resized_cases(case: Case, growth: tuple[int, ...]) -> tuple[Case, ...]:
+    """Return the case for a larger input, without those that would exceed a limit of size.
 
     Padding that is `same` for the size of the case is also tried as `same` for the other size.
     """
     n, channels, *spatial = case.shape
-    strides = _strides(case)
-    growths = [(growth,) * len(spatial) for growth in GROWTHS]
-    growths += [tuple(times * stride for stride in strides) for times in (1, 2) if 2 * max(strides) <= MAX_GROWTH]
-    for growth in growths:
-        extents = tuple(size + more for size, more in zip(spatial, growth, strict=False))
-        # An extent of 1 is not varied: compilers make programs for it alone.
-        x = replace(case.inputs["x"], shape=(n + (n > 1), channels, *extents))
-        for parameters in _parameters_for(case, extents):
-            yield replace(case, inputs={**case.inputs, "x": x}, parameters=parameters)
+    extents = tuple(size + more for size, more in zip(spatial, growth, strict=True))
+    # An extent of 1 is not varied: compilers make programs for it alone.
+    x = replace(case.inputs["x"], shape=(n + (n > 1), channels, *extents))
+    inputs = {**case.inputs, "x": x}
+    resized = (replace(case, inputs=inputs, parameters=given) for given in _parameters_for(case, extents))
+    return tuple(one for one in resized if not size_problem(one))
 
 
 def _strides(case: Case) -> tuple[int, ...]:

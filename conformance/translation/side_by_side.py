@@ -265,6 +265,8 @@ def _is_relevant(convention: Convention, case: Case) -> bool:
     # Conventions in a 16-bit dtype are about the dtype of sums.
     if case.dtype in SHORT_FLOATS and observed.dtype == case.dtype:
         return observed.operator == operator.name
+    if operator.geometry is Geometry.RESAMPLING and observed.parameters["mode"] != case.parameters["mode"]:
+        return False
     is_about_default = bool(observed.omitted_parameters) and observed.dtype == "float32"
     return is_about_default and SpecialValue.NAN not in SELECTOR_FEATURES["values"](observed)
 

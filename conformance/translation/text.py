@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from conformance.adapters.api import Program
 from conformance.cases.case import Case
+from conformance.cases.operators import PARAMETERS
 from conformance.translation.call_text import parameter_text
 from conformance.translation.side_by_side import Translation, program_with_setup
 
@@ -28,12 +29,19 @@ class TranslatedCase:
 
     @property
     def heading(self) -> str:
-        """One line with the operator, every parameter and the inputs."""
+        """One line with the operator, every parameter that has an effect, and the inputs."""
         case = self.case
-        parameters = [parameter_text(name, value) for name, value in case.parameters.items() if value is not None]
+        given = {name: value for name, value in case.parameters.items() if value is not None}
+        parameters = [parameter_text(name, value) for name, value in given.items() if _has_effect(name, given)]
         shapes = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.inputs.items())
         default = "; default shape, change it with --shape" if self.has_default_shape else ""
         return f"{', '.join([case.operator, *parameters])}; for {shapes} in {case.dtype}{default}"
+
+
+def _has_effect(name: str, given: Mapping[str, Any]) -> bool:
+    """Whether a parameter has an effect in the mode of a call."""
+    mode = PARAMETERS[name].only_in_mode if name in PARAMETERS else None
+    return mode is None or mode == given.get("mode")
 
 
 def text_lines(

@@ -12,7 +12,7 @@ from reports.results.lazy_cases import CaseFile
 from reports.results.reader import BackendRun, RunBuilder
 from reports.results.records import decode_line
 
-MAX_RESULTS_IN_MEMORY = 10_000
+MAX_RESULTS_IN_MEMORY = 25_000
 """Number of results. A larger file is read after the run, and results that agree are counted."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -16,11 +17,14 @@ from conformance.adapters.api import (
     number_argument,
     sizes_argument,
 )
+from conformance.adapters.api.resizing.reading import half_pixel_interpolation, plane_size
 from conformance.adapters.keras import VARIANTS
 from conformance.adapters.tensorflow.keras_layers import (
     CONVOLUTION_ARGUMENTS,
     DIALECTS as TF_KERAS_DIALECTS,
+    FILL_ARGUMENTS,
     POOLING_ARGUMENTS,
+    WHOLE_IMAGE,
     transposed_parameters,
 )
 
@@ -88,8 +92,26 @@ OPS_LAYERS = (
         array_arguments=("x",),
     ),
 )
+
+
+def _resized(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the size and the rule of `image.resize`."""
+    size = call.arguments["size"]
+    rule = half_pixel_interpolation(call.arguments["interpolation"])
+    return {"size": plane_size(*(size if isinstance(size, tuple) else (size,))), **rule}
+
+
+RESIZE = LayerSignature(
+    "keras.ops.image.resize|ops.image.resize(images, size, interpolation='bilinear', antialias=False, "
+    "crop_to_aspect_ratio=False, pad_to_aspect_ratio=False, data_format=None)",
+    "resize",
+    array_arguments=("images",),
+    required_values=WHOLE_IMAGE,
+    ignored_arguments=FILL_ARGUMENTS,
+    adjust=_resized,
+)
 # keras.ops and keras.layers are the same on every engine; only the behaviour differs.
-OPS_DIALECT = Dialect(("keras.ops", "ops", "tf.keras.ops"), OPS_LAYERS)
+OPS_DIALECT = Dialect(("keras.ops", "ops", "tf.keras.ops", "keras.ops.image", "ops.image"), (*OPS_LAYERS, RESIZE))
 DIALECTS = {
     **{f"keras-{engine}.ops": OPS_DIALECT for engine in VARIANTS},
     # The layers of Keras 3 have the same signatures as those of tf.keras.

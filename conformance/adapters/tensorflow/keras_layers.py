@@ -25,6 +25,7 @@ from conformance.adapters.api import (
     sizes_argument,
     split_surplus,
 )
+from conformance.adapters.api.resizing.reading import half_pixel_interpolation, plane_size, whole_scales_argument
 from conformance.cases.operators import PaddingWord
 
 # Names, dtypes and initial values change no result of a case, which sets dtype and weights itself.
@@ -211,6 +212,53 @@ KERAS_LAYERS = (
 )
 
 
+def _resized(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the size and the rule of the layer `Resizing`."""
+    size = plane_size(call.arguments["height"], call.arguments["width"])
+    return {"size": size, **half_pixel_interpolation(call.arguments["interpolation"])}
+
+
+def _upsampled(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the rule of upsampling by whole numbers. The scale has been read."""
+    return half_pixel_interpolation(call.arguments.get("interpolation", "nearest"))
+
+
+WHOLE_IMAGE = {"crop_to_aspect_ratio": False, "pad_to_aspect_ratio": False, "antialias": False}
+"""Arguments of resizing that keep the whole image, and no filter."""
+FILL_ARGUMENTS = ("fill_mode", "fill_value")
+RESIZING_LAYERS = (
+    LayerSignature(
+        "Resizing(height, width, interpolation='bilinear', crop_to_aspect_ratio=False, pad_to_aspect_ratio=False, "
+        "antialias=False, data_format=None)",
+        "resize",
+        required_values=WHOLE_IMAGE,
+        ignored_arguments=(*IGNORED_ARGUMENTS, *FILL_ARGUMENTS),
+        adjust=_resized,
+    ),
+    LayerSignature(
+        "UpSampling1D(size=2)",
+        "resize",
+        {"scale": whole_scales_argument("size")},
+        ignored_arguments=IGNORED_ARGUMENTS,
+        adjust=_upsampled,
+    ),
+    LayerSignature(
+        "UpSampling2D(size=2, data_format=None, interpolation='nearest')",
+        "resize",
+        {"scale": whole_scales_argument("size")},
+        ignored_arguments=IGNORED_ARGUMENTS,
+        adjust=_upsampled,
+    ),
+    LayerSignature(
+        "UpSampling3D(size=2, data_format=None)",
+        "resize",
+        {"scale": whole_scales_argument("size")},
+        ignored_arguments=IGNORED_ARGUMENTS,
+        adjust=_upsampled,
+    ),
+)
 DIALECTS = {
-    "tf.keras.layers": Dialect(("tf.keras.layers", "keras.layers", "layers", "tensorflow.keras.layers"), KERAS_LAYERS),
+    "tf.keras.layers": Dialect(
+        ("tf.keras.layers", "keras.layers", "layers", "tensorflow.keras.layers"), (*KERAS_LAYERS, *RESIZING_LAYERS)
+    ),
 }

@@ -29,6 +29,9 @@ from conformance.adapters.api import (
     split_surplus,
     surplus_over_size,
 )
+from conformance.adapters.api.resizing.reading import half_pixel_interpolation, plane_size
+from conformance.adapters.api.resizing.rules import ALIGN_CORNERS, ASYMMETRIC, FLOOR, PREFER_CEIL
+from conformance.cases.operators import ResizeMode
 
 NON_SPATIAL_AXES = 2
 """Number of axes of an array that are not spatial: batch and channels."""
@@ -211,4 +214,57 @@ PAD_LAYER = LayerSignature(
     array_arguments=("tensor",),
 )
 
-DIALECTS = {"tf.nn": Dialect(("tf.nn", "tensorflow.nn", "nn", "tf"), (*TF_NN_LAYERS, TRANSPOSED_LAYER, PAD_LAYER))}
+
+def _size_of_image(call: BoundCall) -> Mapping[str, Any]:
+    size = call.arguments["size"]
+    return {"size": plane_size(*(size if isinstance(size, tuple) else (size,)))}
+
+
+def _resized(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the size and the rule of `tf.image.resize`."""
+    return {**_size_of_image(call), **half_pixel_interpolation(call.arguments["method"])}
+
+
+def _resized_by_old_rule(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the size and the rule of a function of tf.compat.v1, which has other coordinates."""
+    aligned = call.arguments["align_corners"] is True
+    rule = {"coordinates": ALIGN_CORNERS if aligned else ASYMMETRIC}
+    if "nearest" in call.name:
+        rule |= {"nearest_rounding": PREFER_CEIL if aligned else FLOOR}
+    return {**_size_of_image(call), **rule}
+
+
+OLD_MODULES = ("tf.compat.v1.image", "tensorflow.compat.v1.image")
+RESIZING_LAYERS = (
+    LayerSignature(
+        "tf.image.resize|tensorflow.image.resize(images, size, method='bilinear', preserve_aspect_ratio=False, "
+        "antialias=False, name=None)",
+        "resize",
+        array_arguments=("images",),
+        required_values={"preserve_aspect_ratio": False, "antialias": False},
+        adjust=_resized,
+    ),
+    *(
+        LayerSignature(
+            f"{'|'.join(f'{module}.resize_{name}' for module in OLD_MODULES)}(images, size, align_corners=False, "
+            "name=None, half_pixel_centers=False)",
+            "resize",
+            array_arguments=("images",),
+            required_values={"align_corners": (False, True), "half_pixel_centers": False},
+            fixed_parameters={"mode": mode.value},
+            adjust=_resized_by_old_rule,
+            note="the call rounds coordinates to 1/1024 of a cell" if mode is ResizeMode.CUBIC else "",
+        )
+        for name, mode in (
+            ("bilinear", ResizeMode.LINEAR),
+            ("nearest_neighbor", ResizeMode.NEAREST),
+            ("bicubic", ResizeMode.CUBIC),
+        )
+    ),
+)
+DIALECTS = {
+    "tf.nn": Dialect(
+        ("tf.nn", "tensorflow.nn", "nn", "tf", "tf.image", "tensorflow.image", *OLD_MODULES),
+        (*TF_NN_LAYERS, TRANSPOSED_LAYER, PAD_LAYER, *RESIZING_LAYERS),
+    )
+}

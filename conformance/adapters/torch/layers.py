@@ -29,6 +29,7 @@ from conformance.adapters.api import (
     sizes_argument,
     unpooled_size,
 )
+from conformance.adapters.torch import resizing
 from conformance.cases.operators import PadMode
 
 POOLING_ARGUMENTS: Mapping[str, ArgumentReading] = {
@@ -180,6 +181,20 @@ NN_LAYERS = (
     _padding_layer("Reflection", "reflect"),
     _padding_layer("Replication", "edge"),
     _padding_layer("Circular", "wrap"),
+    LayerSignature(
+        "Upsample(size=None, scale_factor=None, mode='nearest', align_corners=None, recompute_scale_factor=None)",
+        "resize",
+        adjust=resizing.read_call,
+    ),
+    *(
+        LayerSignature(
+            f"Upsampling{name}2d(size=None, scale_factor=None)",
+            "resize",
+            fixed_parameters=rule,
+            adjust=resizing.read_size,
+        )
+        for name, rule in resizing.LAYER_RULES.items()
+    ),
 )
 
 
@@ -237,6 +252,14 @@ FUNCTIONAL_LAYERS = (
             "value": number_argument("value"),
         },
         array_arguments=("input",),
+    ),
+    LayerSignature(
+        "interpolate(input, size=None, scale_factor=None, mode='nearest', align_corners=None, "
+        "recompute_scale_factor=None, antialias=False)",
+        "resize",
+        array_arguments=("input",),
+        required_values={"antialias": False},
+        adjust=resizing.read_call,
     ),
 )
 

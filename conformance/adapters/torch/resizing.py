@@ -1,10 +1,25 @@
-"""PyTorch: resizing by `interpolate` and the layer `Upsample`."""
+"""PyTorch: resizing by `interpolate` and the layer `Upsample`, written and read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from conformance.adapters.api import Code, Step, Unsupported, call, number, tuple_of
+from conformance.adapters.api import (
+    BoundCall,
+    Code,
+    Step,
+    UnreadableLayer,
+    Unsupported,
+    call,
+    number,
+    one_per_axis,
+    sizes_argument,
+    tuple_of,
+)
+from conformance.adapters.api.resizing.reading import scales_argument
 from conformance.adapters.api.resizing.rules import (
     ALIGN_CORNERS,
     ASYMMETRIC,
@@ -69,3 +84,53 @@ def _nearest(write_call: ResizeWriter, step: Step, sizes: dict[str, str | None])
     return Unsupported(
         "the nearest modes copy the cell at the corner, or the cell nearest to the centre, upper at ties"
     )
+
+
+READINGS = {"size": sizes_argument("size"), "scale": scales_argument("scale_factor")}
+LAYER_RULES: Mapping[str, Mapping[str, Any]] = {
+    "Nearest": {"mode": ResizeMode.NEAREST.value, "coordinates": ASYMMETRIC, "nearest_rounding": FLOOR},
+    "Bilinear": {"mode": ResizeMode.LINEAR.value, "coordinates": ALIGN_CORNERS},
+}
+"""Parameters of the layers that have a name for each mode."""
+RANKS = {**{mode: rank for rank, mode in LINEAR_MODES.items()}, "bicubic": PLANE_RANK}
+AREA = "area"
+"""The mode for which torch/nn/functional.py calls adaptive average pooling."""
+
+
+def read_size(given: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the size or the scale of a layer for planes. Raises UnreadableLayer without exactly one of them."""
+    return _size_or_scale(given, PLANE_RANK, recomputes=False)
+
+
+def read_call(given: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the parameters of a call of `interpolate`. Raises UnreadableLayer for a call that PyTorch rejects."""
+    mode, align_corners = given.arguments["mode"], given.arguments["align_corners"]
+    if mode not in (*NEAREST_MODES, *RANKS, AREA):
+        raise UnreadableLayer(f"mode={mode!r}: not one of {', '.join(map(repr, (*NEAREST_MODES, *RANKS, AREA)))}")
+    if mode not in RANKS and align_corners is not None:
+        raise UnreadableLayer(f"align_corners={align_corners!r}: the mode {mode!r} has no such option")
+    given_sizes = [one for one in map(given.arguments.get, ("size", "scale_factor")) if isinstance(one, tuple)]
+    rank = RANKS.get(mode) or given.spatial_axes(*given_sizes[:1])
+    if given.shape is not None and len(given.shape) - 2 != rank:
+        raise UnreadableLayer(f"mode={mode!r}: for {rank} spatial axes, and the input has {len(given.shape) - 2}")
+    recomputes = mode == AREA or given.arguments["recompute_scale_factor"] is True
+    sizes = _size_or_scale(replace(given, rank=rank), rank, recomputes=recomputes)
+    if mode == AREA:
+        return {"operator": "adaptive_avg_pool", "output_size": sizes["size"]}
+    if mode in NEAREST_MODES:
+        coordinates, rounding = NEAREST_MODES[mode]
+        return {**sizes, "mode": ResizeMode.NEAREST.value, "coordinates": coordinates, "nearest_rounding": rounding}
+    rule = ResizeMode.CUBIC if mode == "bicubic" else ResizeMode.LINEAR
+    return {**sizes, "mode": rule.value, "coordinates": ALIGN_CORNERS if align_corners is True else HALF_PIXEL}
+
+
+def _size_or_scale(given: BoundCall, rank: int, *, recomputes: bool) -> dict[str, Any]:
+    """Return the size, or the scale, of each axis. recomputes: whether coordinates depend on the size only."""
+    read = {name: reading.convert(given, given.arguments[reading.argument]) for name, reading in READINGS.items()}
+    found = {name: one_per_axis(value, rank) for name, value in read.items() if value is not None}
+    if len(found) != 1:
+        raise UnreadableLayer("one of size and scale_factor is needed")
+    if "size" in found or not recomputes:
+        return found
+    extents = given.input_extents("the size of the output")
+    return {"size": tuple(math.floor(size * by) for size, by in zip(extents, found["scale"], strict=True))}

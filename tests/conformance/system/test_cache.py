@@ -155,16 +155,39 @@ def test_full_disk_loses_new_values_only(tmp_path, monkeypatch):
     assert stored(path, "other") is None
 
 
-def test_locked_file_remains_and_is_read_later(tmp_path, monkeypatch):
+def test_locked_file_is_read_and_not_written(tmp_path, monkeypatch):
     path = tmp_path / "values.sqlite"
     store(path, b"1")
     other = sqlite3.connect(path)
     other.execute("BEGIN EXCLUSIVE")
     monkeypatch.setattr(cache.sqlite3, "connect", partial(sqlite3.connect, timeout=0))
-    assert stored(path) is None
+    assert stored(path) == b"1"
     store(path, b"2")
     other.close()
     assert stored(path) == b"1"
+
+
+def test_values_written_after_the_first_read_are_read(tmp_path):
+    path = tmp_path / "values.sqlite"
+    store(path, b"1")
+    with Cache(path, 1) as values:
+        assert values.get("key") == b"1"
+        for number in range(300):
+            values.put(f"other-{number}", bytes(4000))
+        values.save()
+        assert all(values.get(f"other-{number}") == bytes(4000) for number in range(300))
+
+
+def test_a_file_that_another_process_changes_is_read_or_missed(tmp_path):
+    path = tmp_path / "values.sqlite"
+    store(path, b"1")
+    with Cache(path, 1) as values, Cache(path, 1) as other:
+        assert values.get("key") == b"1"
+        for number in range(300):
+            other.put(f"other-{number}", bytes([number % 251]) * 4000)
+            other.save()
+            assert values.get(f"other-{number}") in (None, bytes([number % 251]) * 4000)
+        assert values.get("key") in (None, b"1")
 
 
 def test_processes_write_into_one_file(tmp_path):

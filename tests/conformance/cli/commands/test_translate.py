@@ -428,3 +428,27 @@ def test_translate_prints_a_program_for_every_primary_surface(conformance):
     assert sorted(names) == sorted(primary)
     others = {"torch.book", "torch.compile", "jax.jit"}
     assert {"torch.nn", "onnxruntime", "tinygrad.Tensor"} <= primary - others == primary
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("resize --size 4 --mode linear", "size 4 x 4, mode linear, coordinates half_pixel; for"),
+        ("resize --size 4 --mode cubic", "mode cubic, coordinates half_pixel, cubic a -0.75; for"),
+        ("pad --pads 1 --mode reflect", "pads 1 x 1, mode reflect; for"),
+        ("pad --pads 1 --value 2", "pads 1 x 1, mode constant, value 2; for"),
+    ],
+)
+def test_the_heading_has_the_parameters_with_an_effect_in_the_mode(translated, line, expected):
+    status, out, _ = translated(f"{line} --to numpy.loops")
+    assert status == 0
+    assert expected in out.splitlines()[0]
+
+
+def test_conventions_of_resizing_are_those_of_its_mode(translated):
+    nearest, linear = (
+        translated(f"resize --size 16 --mode {mode} --nearest-rounding round_prefer_ceil --to keras-jax.ops")[1]
+        for mode in ("nearest", "linear")
+    )
+    assert "nearest by default" in nearest
+    assert "nearest by default" not in linear

@@ -1,0 +1,65 @@
+"""Resizing: read the size, the scale and the mode of a layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.adapters.api.layer_arguments import is_whole_number, one_per_axis
+from conformance.adapters.api.layer_parser import PlainName, UnreadableLayer
+from conformance.adapters.api.layers import ArgumentReading, BoundCall
+from conformance.adapters.api.resizing.rules import HALF_PIXEL, PREFER_CEIL
+from conformance.cases.operators import ResizeMode
+
+PLANE_RANK = 2
+
+
+def scales_argument(argument: str) -> ArgumentReading:
+    """Read one positive number, or one for each spatial axis; None leaves the parameter out."""
+    return ArgumentReading(argument, _read_scales)
+
+
+def _read_scales(call: BoundCall, value: Any) -> Any:
+    if value is None:
+        return None
+    axes = call.spatial_axes(value)
+    scales = one_per_axis(value, axes)
+    numbers = [one for one in scales if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    if len(numbers) != axes or not all(0 < one < math.inf for one in numbers):
+        raise UnreadableLayer(f"{value!r}: neither a positive number nor one for each of {axes} spatial axes")
+    return tuple(map(float, scales))
+
+
+def whole_scales_argument(argument: str) -> ArgumentReading:
+    """Read one positive integer, or one for each spatial axis, as scales."""
+
+    def read(call: BoundCall, value: Any) -> Any:
+        if not all(map(is_whole_number, value if isinstance(value, tuple) else (value,))):
+            raise UnreadableLayer("neither an integer nor one for each spatial axis")
+        return _read_scales(call, value)
+
+    return ArgumentReading(argument, read)
+
+
+def plane_size(*values: Any) -> tuple[int, ...]:
+    """Return the height and the width of an output. Raises UnreadableLayer unless both are positive integers."""
+    if len(values) != PLANE_RANK or not all(is_whole_number(one) and one > 0 for one in values):
+        raise UnreadableLayer(f"size {values!r}: not two positive integers")
+    return values
+
+
+def half_pixel_interpolation(interpolation: Any) -> Mapping[str, Any]:
+    """Return the parameters of `nearest` and `bilinear` in Keras and tf.image: coordinates are those of the centre.
+
+    Raises UnreadableLayer for another interpolation.
+    """
+    modes = {"nearest": ResizeMode.NEAREST, "bilinear": ResizeMode.LINEAR}
+    name = str(interpolation).lower()
+    if isinstance(interpolation, PlainName):  # a constant, such as tf.image.ResizeMethod.NEAREST_NEIGHBOR
+        name = name.rpartition(".")[2].removesuffix("_neighbor")
+    mode = modes.get(name)
+    if mode is None:
+        raise UnreadableLayer(f"interpolation {interpolation!r}: only 'nearest' and 'bilinear' can be translated")
+    nearest = {"nearest_rounding": PREFER_CEIL} if mode is ResizeMode.NEAREST else {}
+    return {"mode": mode.value, "coordinates": HALF_PIXEL, **nearest}

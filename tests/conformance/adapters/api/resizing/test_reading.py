@@ -1,0 +1,105 @@
+"""Layers of resizing are read: their size or scale, and the rule that their words mean."""
+
+import pytest
+
+from conformance import ConformanceError
+from conformance.adapters import registry
+from conformance.translation.layer import parse_layer
+
+DIALECTS = registry.dialects()
+CENTRES = {"coordinates": "half_pixel"}
+UPPER = {"mode": "nearest", **CENTRES, "nearest_rounding": "round_prefer_ceil"}
+CORNERS = {"mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "floor"}
+LINEAR = {"mode": "linear", **CENTRES}
+
+
+def read(surface, text, shape=None):
+    request = parse_layer(text, DIALECTS[surface], shape).request
+    return {"operator": request.operator, **request.parameters}
+
+
+@pytest.mark.parametrize(
+    ("surface", "text", "expected"),
+    [
+        ("torch.nn", "nn.Upsample(scale_factor=2)", {"scale": (2.0, 2.0), **CORNERS}),
+        ("torch.nn", "nn.Upsample((3, 4, 5))", {"size": (3, 4, 5), **CORNERS}),
+        ("torch.nn", "nn.Upsample(5, mode='nearest-exact')", {"size": (5, 5), **UPPER}),
+        ("torch.nn", "nn.Upsample(scale_factor=1.5, mode='linear')", {"scale": (1.5,), **LINEAR}),
+        ("torch.nn", "nn.UpsamplingNearest2d(scale_factor=(2, 3))", {"scale": (2.0, 3.0), **CORNERS}),
+        ("torch.nn", "nn.UpsamplingBilinear2d(4)", {"size": (4, 4), "mode": "linear", "coordinates": "align_corners"}),
+        ("torch.nn.functional", "F.interpolate(x, [2, 3], mode='bilinear')", {"size": (2, 3), **LINEAR}),
+        (
+            "torch.nn.functional",
+            "F.interpolate(x, scale_factor=2, mode='bicubic', align_corners=True)",
+            {"scale": (2.0, 2.0), "mode": "cubic", "coordinates": "align_corners"},
+        ),
+        ("tf.keras.layers", "layers.UpSampling1D(3)", {"scale": (3.0,), **UPPER}),
+        ("tf.keras.layers", "layers.UpSampling2D((2, 1), interpolation='bilinear')", {"scale": (2.0, 1.0), **LINEAR}),
+        ("keras-jax.layers", "keras.layers.UpSampling3D()", {"scale": (2.0, 2.0, 2.0), **UPPER}),
+        ("keras-torch.layers", "layers.Resizing(3, 4, name='r')", {"size": (3, 4), **LINEAR}),
+        ("keras-jax.ops", "keras.ops.image.resize(x, (3, 4), interpolation='nearest')", {"size": (3, 4), **UPPER}),
+        ("tf.nn", "tf.image.resize(x, [3, 4])", {"size": (3, 4), **LINEAR}),
+        (
+            "tf.nn",
+            "tf.image.resize(x, [3, 4], method=tf.image.ResizeMethod.NEAREST_NEIGHBOR)",
+            {"size": (3, 4), **UPPER},
+        ),
+        (
+            "tf.nn",
+            "tf.compat.v1.image.resize_nearest_neighbor(x, [3, 4], align_corners=True)",
+            {
+                "size": (3, 4),
+                "mode": "nearest",
+                "coordinates": "align_corners",
+                "nearest_rounding": "round_prefer_ceil",
+            },
+        ),
+    ],
+)
+def test_words_of_a_framework_become_one_rule(surface, text, expected):
+    assert read(surface, text) == {"operator": "resize", **expected}
+
+
+def test_a_scale_that_is_computed_again_is_a_size():
+    text = "F.interpolate(x, scale_factor=1.7, recompute_scale_factor=True)"
+    assert read("torch.nn.functional", text, (1, 1, 5, 6))["size"] == (8, 10)
+    with pytest.raises(ConformanceError, match="depends on the size of the input: add --shape"):
+        read("torch.nn.functional", text)
+
+
+def test_the_mode_area_is_adaptive_average_pooling():
+    expected = {"operator": "adaptive_avg_pool", "output_size": (2, 3)}
+    assert read("torch.nn.functional", "F.interpolate(x, (2, 3), mode='area')") == expected
+    assert read("torch.nn.functional", "F.interpolate(x, scale_factor=0.5, mode='area')", (1, 1, 5, 7)) == expected
+
+
+@pytest.mark.parametrize(
+    ("surface", "text", "why"),
+    [
+        ("torch.nn", "nn.Upsample()", "one of size and scale_factor is needed"),
+        ("torch.nn", "nn.Upsample(2, 2)", "one of size and scale_factor is needed"),
+        ("torch.nn", "nn.Upsample(2, mode='cubic')", "mode='cubic': not one of 'nearest'"),
+        ("torch.nn", "nn.Upsample(2, align_corners=True)", "the mode 'nearest' has no such option"),
+        ("torch.nn", "nn.Upsample(scale_factor=0)", "neither a positive number"),
+        ("torch.nn", "nn.Upsample(scale_factor=True)", "neither a positive number"),
+        ("torch.nn", "nn.Upsample(scale_factor=(2, 2, 2), mode='bilinear')", "for each of 2 spatial axes"),
+        ("torch.nn.functional", "F.interpolate(x, 2, mode='bilinear', antialias=True)", "only False can be translated"),
+        ("tf.keras.layers", "layers.Resizing(3, 4, interpolation='bicubic')", "only 'nearest' and 'bilinear'"),
+        ("tf.keras.layers", "layers.Resizing(3, 4, crop_to_aspect_ratio=True)", "only False can be translated"),
+        ("tf.keras.layers", "layers.UpSampling2D(1.5)", "neither an integer"),
+        ("tf.keras.layers", "layers.UpSampling2D(0)", "neither a positive number"),
+        ("tf.nn", "tf.image.resize(x, [3, 4], method=tf.image.ResizeMethod.AREA)", "only 'nearest' and 'bilinear'"),
+        ("keras-jax.ops", "keras.ops.image.resize(x, 3)", "not two positive integers"),
+        ("tf.nn", "tf.image.resize(x, [3, 0])", "not two positive integers"),
+        ("tf.nn", "tf.image.resize(x, [3, 4], method='lanczos3')", "only 'nearest' and 'bilinear'"),
+        ("tf.nn", "tf.image.resize(x, [3, 4], preserve_aspect_ratio=True)", "only False can be translated"),
+    ],
+)
+def test_calls_without_a_translation_say_why(surface, text, why):
+    with pytest.raises(ConformanceError, match=why):
+        read(surface, text)
+
+
+def test_a_mode_for_planes_does_not_fit_a_row():
+    with pytest.raises(ConformanceError, match="for 2 spatial axes, and the input has 1"):
+        read("torch.nn.functional", "F.interpolate(x, 4, mode='bilinear')", (1, 1, 8))
