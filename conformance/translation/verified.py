@@ -224,7 +224,11 @@ def verified_sentence(summary: VerifiedSummary, surface: str, requested: Request
     """Return a sentence with the number of verified cases of a call and of its operator on a surface."""
     results = summary.operator_summary(surface, requested.operator)
     if not results.cases:
-        return "not verified: no result agrees" if results.known or results.otherwise else "not verified: never run"
+        return (
+            "not verified: no result agrees"
+            if results.known or results.otherwise
+            else "not verified: in no recorded run"
+        )
     parts = [
         *_call_parts(results, requested),
         f"{_agreeing_text(results.cases, f'of {requested.operator}')}, "

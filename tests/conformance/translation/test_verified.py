@@ -91,7 +91,7 @@ def test_sentence_mentions_untested_dtypes_and_ranks(summary):
 
 
 def test_operator_without_agreeing_results_is_not_verified(summary):
-    for operator, reason in (("pad", "no result agrees"), ("conv", "never run")):
+    for operator, reason in (("pad", "no result agrees"), ("conv", "in no recorded run")):
         assert sentence(summary, operator) == f"not verified: {reason}"
 
 

@@ -397,7 +397,7 @@ def test_translate_prints_counts_of_a_given_summary(translated, tmp_path):
     assert said.surfaces["alpha.nn"].version == "alpha 2.1.0"
     assert sum(tried.cases for tried in said.surfaces["alpha.nn"].operators.values()) > 0
     quoted = json.loads(translated(f"{PLAIN} --format json --verified said.json")[1])["surfaces"]
-    assert {one["verified"] for one in quoted.values() if one["how"]} == {"not verified: never run"}
+    assert {one["verified"] for one in quoted.values() if one["how"]} == {"not verified: in no recorded run"}
     assert translated("", *map(str, results), command="verified")[1] == Path("said.json").read_text("utf-8")
 
 
