@@ -96,9 +96,7 @@ OPS_LAYERS = (
 
 def _resized(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the size and the rule of `image.resize`."""
-    size = call.arguments["size"]
-    rule = half_pixel_interpolation(call.arguments["interpolation"])
-    return {"size": plane_size(*(size if isinstance(size, tuple) else (size,))), **rule}
+    return {"size": plane_size(call.arguments["size"]), **half_pixel_interpolation(call.arguments["interpolation"])}
 
 
 RESIZE = LayerSignature(

@@ -214,7 +214,7 @@ KERAS_LAYERS = (
 
 def _resized(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the size and the rule of the layer `Resizing`."""
-    size = plane_size(call.arguments["height"], call.arguments["width"])
+    size = plane_size((call.arguments["height"], call.arguments["width"]))
     return {"size": size, **half_pixel_interpolation(call.arguments["interpolation"])}
 
 
@@ -224,7 +224,7 @@ def _upsampled(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
 
 
 WHOLE_IMAGE = {"crop_to_aspect_ratio": False, "pad_to_aspect_ratio": False, "antialias": False}
-"""Arguments of resizing that keep the whole image, and no filter."""
+"""Arguments of resizing that use the whole image, without a filter."""
 FILL_ARGUMENTS = ("fill_mode", "fill_value")
 RESIZING_LAYERS = (
     LayerSignature(

@@ -215,14 +215,9 @@ PAD_LAYER = LayerSignature(
 )
 
 
-def _size_of_image(call: BoundCall) -> Mapping[str, Any]:
-    size = call.arguments["size"]
-    return {"size": plane_size(*(size if isinstance(size, tuple) else (size,)))}
-
-
 def _resized(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the size and the rule of `tf.image.resize`."""
-    return {**_size_of_image(call), **half_pixel_interpolation(call.arguments["method"])}
+    return {"size": plane_size(call.arguments["size"]), **half_pixel_interpolation(call.arguments["method"])}
 
 
 def _resized_by_old_rule(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
@@ -231,7 +226,7 @@ def _resized_by_old_rule(call: BoundCall, _found: dict[str, Any]) -> Mapping[str
     rule = {"coordinates": ALIGN_CORNERS if aligned else ASYMMETRIC}
     if "nearest" in call.name:
         rule |= {"nearest_rounding": PREFER_CEIL if aligned else FLOOR}
-    return {**_size_of_image(call), **rule}
+    return {"size": plane_size(call.arguments["size"]), **rule}
 
 
 OLD_MODULES = ("tf.compat.v1.image", "tensorflow.compat.v1.image")

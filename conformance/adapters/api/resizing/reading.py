@@ -42,11 +42,12 @@ def whole_scales_argument(argument: str) -> ArgumentReading:
     return ArgumentReading(argument, read)
 
 
-def plane_size(*values: Any) -> tuple[int, ...]:
+def plane_size(size: Any) -> tuple[int, ...]:
     """Return the height and the width of an output. Raises UnreadableLayer unless both are positive integers."""
-    if len(values) != PLANE_RANK or not all(is_whole_number(one) and one > 0 for one in values):
-        raise UnreadableLayer(f"size {values!r}: not two positive integers")
-    return values
+    is_pair = isinstance(size, tuple) and len(size) == PLANE_RANK
+    if not is_pair or not all(is_whole_number(one) and one > 0 for one in size):
+        raise UnreadableLayer(f"size {size!r}: not two positive integers")
+    return (*size,)
 
 
 def half_pixel_interpolation(interpolation: Any) -> Mapping[str, Any]:

@@ -102,7 +102,7 @@ def test_unknown_surface_is_an_error_of_one_line(conformance, name):
 
 
 @pytest.mark.usefixtures("own_folder")
-def test_name_without_data_is_said(conformance):
+def test_name_without_data_is_an_error_of_one_line(conformance):
     status, out, errors = conformance("since", CEIL, "--surface", "numpy.loops")
     assert (status, out) == (3, "")
     assert errors == [
