@@ -99,6 +99,8 @@ def entries_per_axis(name: str, value: object, rank: int) -> tuple[object, ...]:
 
 def is_sequence(value: object) -> bool:
     """Return whether value lists its entries: a tuple, a list or an array with axes, not a string."""
+    if isinstance(value, (tuple, list)):
+        return True
     if isinstance(value, np.ndarray):
         return value.ndim > 0
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, np.generic))

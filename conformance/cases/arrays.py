@@ -109,9 +109,15 @@ class ArraySpec:
         return self.values in FULL_MANTISSA_GENERATORS
 
 
+FINITE_IN_ALL_DTYPES = 65504
+"""The largest finite number of float16, whose range is the smallest of all floating dtypes."""
+
+
 def can_represent(dtype: str, number: int | Decimal) -> bool:
     """Whether a dtype can represent a number: integers exactly, floating dtypes after rounding to a finite value."""
     if dtype in FLOATING_DTYPES:
+        if isinstance(number, int) and abs(number) <= FINITE_IN_ALL_DTYPES:
+            return True
         with np.errstate(over="ignore"):
             rounded = np.float64(float(Decimal(number))).astype(NUMPY_DTYPES[dtype])
         return bool(np.isfinite(rounded)) or not Decimal(number).is_finite()

@@ -6,7 +6,7 @@ Without limits, a few characters in a file, such as `pads: 1000000`, could need 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -41,12 +41,16 @@ SEPARABLE_ARITHMETIC = {Arithmetic.SELECTION, Arithmetic.AVERAGE}
 
 def size_problem(case: Case) -> str:
     """Return an error message if a case is too large, "" otherwise. Invalid steps have no size and are skipped."""
-    return next((problem for step in _reference_steps(case) for problem in _step_size_problems(step)), "")
+    return _first_problem(_reference_steps(case), [_step_size_problem])
 
 
-def time_problem(case: Case) -> str:
-    """Return an error message if the reference would take too long for a case, "" otherwise."""
-    return next(filter(None, map(_step_time_problem, _reference_steps(case))), "")
+def size_or_time_problem(case: Case) -> str:
+    """Return an error message if a case is too large or the reference would take too long for it, "" otherwise."""
+    return _first_problem([*_reference_steps(case)], [_step_size_problem, _step_time_problem])
+
+
+def _first_problem(steps: Iterable[Step], checks: Sequence[Callable[[Step], str]]) -> str:
+    return next((problem for check in checks for step in steps if (problem := check(step))), "")
 
 
 def _reference_steps(case: Case) -> Iterator[Step]:
@@ -65,13 +69,14 @@ def _reference_steps(case: Case) -> Iterator[Step]:
             continue  # reported when the reference computes the case
 
 
-def _step_size_problems(step: Step) -> Iterator[str]:
+def _step_size_problem(step: Step) -> str:
     try:
         output = step.output
     except (ValueError, LookupError, TypeError):
-        return
-    if math.prod(output) > MAX_ARRAY_ELEMENTS:
-        yield f"its output {list(output)} has more than the limit of {MAX_ARRAY_ELEMENTS} elements"
+        return ""
+    if math.prod(output) <= MAX_ARRAY_ELEMENTS:
+        return ""
+    return f"its output {list(output)} has more than the limit of {MAX_ARRAY_ELEMENTS} elements"
 
 
 def _step_time_problem(step: Step) -> str:

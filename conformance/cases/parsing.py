@@ -20,7 +20,7 @@ from conformance.cases.generators import (
     GeneratorName,
     distinct_range,
 )
-from conformance.cases.limits import MAX_ARRAY_ELEMENTS, size_problem, time_problem
+from conformance.cases.limits import MAX_ARRAY_ELEMENTS, size_or_time_problem, size_problem
 from conformance.cases.operators import INPUTS, OPERATORS, Operator
 from conformance.cases.parameters import (
     PER_AXIS_PARAMETERS,
@@ -80,17 +80,23 @@ def parse_case(
         location=location,
     )
     # The derived shapes follow from the parsed parameters, so these inputs come last.
-    case = replace(case, inputs=_all_inputs(operator, raw, case))
-    validate_case(case, only_translated=only_translated)
+    inputs = _all_inputs(operator, raw, case)
+    if list(inputs) != list(given):
+        case = replace(case, inputs=inputs)
+    _check_size_and_steps(case, only_translated=only_translated)
     return case
 
 
-def validate_case(case: Case, *, only_translated: bool = False) -> None:
+def validate_case(case: Case) -> None:
     """Raise CaseError for a case that is too large to compute, and for invalid steps or parameters."""
     if not isinstance(case.expect, Rejected):
         check_ranks(case.parameters, len(case.shape) - 2)
         check_extents(case.parameters, case.inputs, LEAST_OUTPUT_SIZE[type(case.expect)])
-    large = size_problem(case) or ("" if only_translated else time_problem(case))
+    _check_size_and_steps(case)
+
+
+def _check_size_and_steps(case: Case, *, only_translated: bool = False) -> None:
+    large = size_problem(case) if only_translated else size_or_time_problem(case)
     if large:
         raise CaseError(_key_of_largest_size(case), large)
     if isinstance(case.expect, Value):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,7 @@ YamlPath = tuple[str | int, ...]
 MAX_YAML_BYTES = 1_000_000
 """Maximum size of a file."""
 MAX_NESTING_DEPTH = 40
-"""Maximum number of collections inside each other. `_construct` is recursive."""
+"""Maximum number of collections inside each other. `_Constructor` is recursive."""
 MAX_DIGITS = 400
 """Maximum number of characters of a number."""
 YAML_LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -71,28 +72,13 @@ def read_yaml_with_errors(path: Path) -> YamlDocument:
     document = YamlDocument(path)
     try:
         text = read_text(path)
-        _check_expansion(path, text)
-        node = yaml.compose(text, Loader=YAML_LOADER)
+        _Constructor(document, text).read_document()
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise CatalogueError(f"{path}:{line}: {error.reason}") from None
     except yaml.YAMLError as error:
         raise CatalogueError(_yaml_message(path, error)) from None
-    if node is not None:
-        document.data = _construct(document, node, ())
     return document
-
-
-def _check_expansion(path: Path, text: str) -> None:
-    """Reject aliases and deep nesting while scanning events, before any value is constructed."""
-    depth = 0
-    for event in yaml.parse(text, Loader=YAML_LOADER):
-        line = event.start_mark.line + 1 if event.start_mark else 1
-        if isinstance(event, yaml.AliasEvent):
-            raise CatalogueError(f"{path}:{line}: an alias (*{event.anchor}) is not allowed")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_NESTING_DEPTH:
-            raise CatalogueError(f"{path}:{line}: nested more than {MAX_NESTING_DEPTH} levels deep")
 
 
 def read_text(path: Path) -> str:
@@ -111,8 +97,8 @@ def read_text(path: Path) -> str:
         raise CatalogueError(f"{path}:{line}: not UTF-8 at byte {error.start}") from None
 
 
+SECOND_DOCUMENT = "a second YAML document begins here; a file contains one"
 YAML_PROBLEMS = {
-    "but found another document": "a second YAML document begins here; a file contains one",
     "did not find expected <document start>": "text after the end of the YAML document",
     "expected '<document start>', but found '{'": "text after the end of the YAML document",
     # PyYAML 6.0.4 has a limit, too.
@@ -128,41 +114,94 @@ def _yaml_message(path: Path, error: yaml.YAMLError) -> str:
     return f"{path}:{mark.line + 1}: {problem}" if mark else f"{path}: {problem}"
 
 
-def _construct(document: YamlDocument, node: yaml.Node, key_path: YamlPath) -> Any:
-    if node.start_mark:
-        document.lines[key_path] = node.start_mark.line + 1
-    if node.tag not in (COLLECTION_TAGS if isinstance(node, yaml.CollectionNode) else SCALAR_CONSTRUCTORS):
-        return _add_error(document, key_path, f"values of type {node.tag} are not allowed")
-    if isinstance(node, yaml.MappingNode):
-        return dict(_construct_items(document, node, key_path))
-    if isinstance(node, yaml.SequenceNode):
-        return [_construct(document, child, (*key_path, index)) for index, child in enumerate(node.value)]
-    try:
-        return SCALAR_CONSTRUCTORS[node.tag](node.value)
-    except (ValueError, ArithmeticError):
-        return _add_error(document, key_path, f"{node.value[:40]!r} cannot be read as a number")
+class _Constructor:
+    """Constructs the data of a document from the events of the parser, so that no value is read twice."""
 
+    def __init__(self, document: YamlDocument, text: str) -> None:
+        self.document = document
+        self.loader = YAML_LOADER(text)
+        self.next_event: Callable[[], Any] = self.loader.get_event
+        self.resolve: Callable[..., str] = self.loader.resolve
 
-def _add_error(document: YamlDocument, key_path: YamlPath, text: str) -> None:
-    document.errors[key_path] = text
+    def read_document(self) -> None:
+        """Set the data of the document. Raises YAMLError or CatalogueError."""
+        self.next_event()  # the start of the stream
+        if isinstance(self.next_event(), yaml.StreamEndEvent):
+            return
+        self.document.data = self.construct(self.next_event(), (), 0)
+        self.next_event()  # the end of the document
+        after = self.next_event()
+        if not isinstance(after, yaml.StreamEndEvent):
+            raise self._error(after, SECOND_DOCUMENT)
 
+    def construct(self, event: Any, key_path: YamlPath, depth: int) -> Any:
+        """Return the value that begins with an event. depth: the number of collections around it."""
+        self.document.lines[key_path] = event.start_mark.line + 1
+        if isinstance(event, yaml.ScalarEvent):
+            return self._scalar(event, key_path)
+        if isinstance(event, yaml.AliasEvent):
+            raise self._error(event, f"an alias (*{event.anchor}) is not allowed")
+        if depth == MAX_NESTING_DEPTH:
+            raise self._error(event, f"nested more than {MAX_NESTING_DEPTH} levels deep")
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        read, expected = (self._mapping, MAPPING_TAG) if is_mapping else (self._sequence, SEQUENCE_TAG)
+        # An implicit tag is None; the explicit tag `!` also means the tag of the kind of collection.
+        if event.tag in {None, "!", expected}:
+            return read(key_path, depth + 1)
+        with self._discarded():
+            read(key_path, depth + 1)
+        return self._reject_tag(event.tag, key_path)
 
-def _construct_items(document: YamlDocument, node: yaml.MappingNode, parent: YamlPath) -> Iterator[tuple[str, Any]]:
-    seen = set()
-    for key_node, value_node in node.value:
-        key, line = key_node.value, key_node.start_mark.line + 1
-        if not isinstance(key, str) or key in seen:
+    def _scalar(self, event: yaml.ScalarEvent, key_path: YamlPath) -> Any:
+        tag = event.tag
+        if tag is None or tag == "!":
+            tag = self.resolve(yaml.ScalarNode, event.value, event.implicit)
+        if tag not in SCALAR_CONSTRUCTORS:
+            return self._reject_tag(tag, key_path)
+        try:
+            return SCALAR_CONSTRUCTORS[tag](event.value)
+        except (ValueError, ArithmeticError):
+            self.document.errors[key_path] = f"{event.value[:40]!r} cannot be read as a number"
+            return None
+
+    def _reject_tag(self, tag: str, key_path: YamlPath) -> None:
+        self.document.errors[key_path] = f"values of type {tag} are not allowed"
+
+    def _sequence(self, parent: YamlPath, depth: int) -> list[Any]:
+        items: list[Any] = []
+        while not isinstance(event := self.next_event(), yaml.SequenceEndEvent):
+            items.append(self.construct(event, (*parent, len(items)), depth))
+        return items
+
+    def _mapping(self, parent: YamlPath, depth: int) -> dict[str, Any]:
+        items: dict[str, Any] = {}
+        while not isinstance(event := self.next_event(), yaml.MappingEndEvent):
+            line = event.start_mark.line + 1
+            if isinstance(event, yaml.ScalarEvent) and event.value not in items:
+                key_path = (*parent, event.value)
+                items[event.value] = self.construct(self.next_event(), key_path, depth)
+                # The line of the key replaces the line of the value.
+                self.document.lines[key_path] = line
+                continue
             # The path of a rejected key contains its position, so that it is unique and has a line.
-            rejected = (*parent, f"line {line}, column {key_node.start_mark.column + 1}")
-            document.lines[rejected] = line
-            _add_error(document, rejected, f"duplicate key {key!r}" if isinstance(key, str) else "a key must be a word")
-            continue
-        seen.add(key)
-        key_path = (*parent, key)
-        value = _construct(document, value_node, key_path)
-        # The line of the key replaces the line of the value.
-        document.lines[key_path] = line
-        yield key, value
+            rejected = (*parent, f"line {line}, column {event.start_mark.column + 1}")
+            with self._discarded():
+                self.construct(event, (), depth)
+                self.construct(self.next_event(), (), depth)
+            self.document.lines[rejected] = line
+            is_word = isinstance(event, yaml.ScalarEvent)
+            self.document.errors[rejected] = f"duplicate key {event.value!r}" if is_word else "a key must be a word"
+        return items
+
+    @contextmanager
+    def _discarded(self) -> Iterator[None]:
+        """Read values that are not part of the document."""
+        document, self.document = self.document, YamlDocument(self.document.path)
+        yield
+        self.document = document
+
+    def _error(self, event: Any, text: str) -> CatalogueError:
+        return CatalogueError(f"{self.document.path}:{event.start_mark.line + 1}: {text}")
 
 
 def _construct_integer(text: str) -> int:
@@ -181,7 +220,8 @@ def _construct_decimal(text: str) -> Decimal:
     return number
 
 
-COLLECTION_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
+MAPPING_TAG = "tag:yaml.org,2002:map"
+SEQUENCE_TAG = "tag:yaml.org,2002:seq"
 SCALAR_CONSTRUCTORS: Mapping[str, Callable[[str], Any]] = {
     "tag:yaml.org,2002:str": str,
     "tag:yaml.org,2002:int": _construct_integer,

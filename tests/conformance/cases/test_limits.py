@@ -41,11 +41,11 @@ def test_case_that_takes_the_reference_long_names_file_case_key_and_limit(tmp_pa
 
 def test_every_case_of_the_catalogue_is_far_below_the_limit_of_time(catalogue):
     for case in catalogue.cases:
-        assert limits.time_problem(case) == "", case.id
+        assert limits.size_or_time_problem(case) == "", case.id
 
 
 def test_limit_is_on_the_time_of_the_largest_case_of_the_catalogue(catalogue, monkeypatch):
     monkeypatch.setattr(limits, "MAX_REFERENCE_MICROSECONDS", 1_000_000)
-    slow = [case.id for case in catalogue.cases if limits.time_problem(case)]
+    slow = [case.id for case in catalogue.cases if limits.size_or_time_problem(case)]
     assert slow
     assert {name.split("/")[0] for name in slow} <= {"global_avg_pool_grad", "lp_pool_grad", "softmax_pool_grad"}
