@@ -191,7 +191,7 @@ def has_bin_of_whole_axis(case: Case) -> bool:
 
 
 def has_unequal_bins(case: Case) -> bool:
-    """Whether adaptive pooling has bins of different sizes or overlapping bins: on some axis their number does not divide it."""
+    """Whether bins of adaptive pooling differ in size or overlap: their number does not divide that of the cells."""
     return any(count > 0 and size % count for size, count in _extents_and_bins(case))
 
 
