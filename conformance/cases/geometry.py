@@ -190,6 +190,11 @@ def has_bin_of_whole_axis(case: Case) -> bool:
     return any(size == 1 or count == 1 for size, count in _extents_and_bins(case))
 
 
+def has_unequal_bins(case: Case) -> bool:
+    """Whether bins of adaptive pooling differ in size or overlap: their number does not divide that of the cells."""
+    return any(count > 0 and size % count for size, count in _extents_and_bins(case))
+
+
 def _extents_and_bins(case: Case) -> Iterable[tuple[int, int]]:
     """Return the extent and the number of bins of each axis in adaptive pooling."""
     has_bins = case.operator in OPERATORS and OPERATORS[case.operator].geometry is Geometry.BINS

@@ -102,6 +102,8 @@ FEATURES = (
     Feature("crowded", geometry.has_crowded_windows, f"{MIN_CROWDED_CELLS:,} or more cells in all windows"),
     Feature("reciprocal", geometry.bins_differ_by_reciprocal, "bins that a rounded reciprocal changes"),
     Feature("whole", geometry.has_bin_of_whole_axis, "a bin that contains a whole axis"),
+    # Its phrase is among those of _bin_features.
+    Feature("unequal", geometry.has_unequal_bins),
     Feature("dilated", lambda case: any(step != 1 for step in parameter_per_axis(case, "dilation")), "dilation"),
     Feature(
         "overlapping",

@@ -109,6 +109,9 @@ def test_padding_on_one_axis_is_not_padding_before_every_axis():
         (f"{X}, output_size: [2, 1]", "adaptive_max_pool", "whole", True),
         (f"{X}, output_size: [2, 2]", "adaptive_max_pool", "whole", False),
         (f"{X}, window: 1", "max_pool", "whole", False),
+        (f"{X}, output_size: [3, 2]", "adaptive_max_pool", "unequal", True),
+        (f"{X}, output_size: [5, 1]", "adaptive_max_pool", "unequal", False),
+        (f"{X}, window: 2, stride: 1", "max_pool", "unequal", False),
         (f"{X}, kernel: {{values: arange, shape: [1, 1, 3, 2]}}", "conv", "column", False),
         (
             "x: {values: arange, shape: [1, 1, 3, 2]}, kernel: {values: arange, shape: [1, 1, 1, 2]}",
