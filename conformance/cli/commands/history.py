@@ -104,7 +104,10 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
     if bisect and (len(catalogue.select(globs=globs)) != 1 or len(surfaces) != 1):
         raise click.UsageError("--bisect needs one case (--case ID) and one surface (--surface S)")
     folder = out / "history"
-    environments = ReleaseEnvironments(folder / "environments", package, distribution, further, python, keep)
+    # The setup, because a package may need settings for its import, as Keras does for its engine.
+    environments = ReleaseEnvironments(
+        folder / "environments", package, distribution, further, python, keep, adapter.setup
+    )
     # Results of some cases must not replace the results of all.
     folder = folder / "selected" if globs or surfaces else folder
     options = RunOptions(Selection(level, surfaces, (), globs), out=folder)
