@@ -11,8 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from conformance.adapters.api import Bfloat16Conversion, Step, Unsupported, is_framework_same, too_many_axes
+from conformance.adapters.api import (
+    Bfloat16Conversion,
+    Step,
+    Surface,
+    Unsupported,
+    is_framework_same,
+    too_many_axes,
+)
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_by_schema, unsupported_output_padding
+from conformance.adapters.onnx.graph import OPSET_VERSION
 from conformance.adapters.onnx.runtimes import runtime_surface
 from conformance.cases.operators import Rounding
 
@@ -92,13 +100,18 @@ def node_limit(step: Step) -> Unsupported | None:
     )
 
 
-SURFACES = (
-    runtime_surface(
+def surfaces_with_opset(opset_version: int) -> tuple[Surface, ...]:
+    """Return the surface with graphs of an opset."""
+    surface = runtime_surface(
         "onnx.reference",
         node_limit,
         # The evaluator runs nodes as NumPy functions one by one, so there is no session to configure.
         ("(x,) = ReferenceEvaluator(model).run(None, inputs)",),
         constant_weights=False,
+        opset_version=opset_version,
         bfloat16=BFLOAT16_CONVERSION,
-    ),
-)
+    )
+    return (surface,)
+
+
+SURFACES = surfaces_with_opset(OPSET_VERSION)

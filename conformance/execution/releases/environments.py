@@ -23,7 +23,8 @@ class ReleaseEnvironments:
     """Environments of the releases of a package in a folder.
 
     package: its name for the import; distribution: its name for pip; others: further requirements, without NumPy;
-    python: interpreter that makes the environments; keep: largest number of environments on disk.
+    python: interpreter that makes the environments; keep: largest number of environments on disk; setup: source text
+    that must run in an environment, by default the import of the package.
     """
 
     folder: Path
@@ -32,6 +33,7 @@ class ReleaseEnvironments:
     others: Sequence[str] = ()
     python: str = sys.executable
     keep: int = 3
+    setup: str = ""
 
     def python_of(self, version: str) -> str:
         """Return the interpreter of a release, installed first if necessary. Raises IncompleteRun with the reason."""
@@ -85,7 +87,7 @@ class ReleaseEnvironments:
 
     def _import_problem(self, python: str) -> str:
         """Return what the import prints if it fails or if the release needs the other NumPy; "" otherwise."""
-        command = [python, "-c", f"import {self.package}"]
+        command = [python, "-c", self.setup or f"import {self.package}"]
         try:
             done = subprocess.run(  # noqa: S603
                 command, capture_output=True, text=True, timeout=IMPORT_SECONDS, check=False

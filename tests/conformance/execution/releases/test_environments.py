@@ -1,6 +1,7 @@
 """Environments of releases, made by pip from a folder of small wheels."""
 
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -62,6 +63,12 @@ def test_a_release_that_cannot_be_imported_leaves_the_reason_and_no_environment(
     with pytest.raises(IncompleteRun, match=r"^fake-net-cpu 1\.3: cannot be imported: ModuleNotFoundError[^\n]*$"):
         environments.python_of("1.3")
     assert versions_on_disk(environments) == []
+
+
+def test_the_setup_must_run_in_the_environment(environments):
+    assert replace(environments, setup="import os, fakenet").python_of("1.1")
+    with pytest.raises(IncompleteRun, match=r"^fake-net-cpu 1\.1: cannot be imported: NameError[^\n]*$"):
+        replace(environments, setup="import fakenet\nfakenot").python_of("1.1")
 
 
 def test_a_release_compiled_for_old_numpy_gets_it(environments):
