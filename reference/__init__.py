@@ -13,6 +13,7 @@ from reference.geometry.windows import Windows
 from reference.operators import (
     adaptive_pooling as _adaptive_pooling,
     adaptive_pooling_grad as _adaptive_pooling_grad,
+    blocks as _blocks,
     conv_transpose as _conv_transpose,
     convolution as _convolution,
     convolution_grad as _convolution_grad,
@@ -68,6 +69,10 @@ stochastic_pool_probabilities_grad = values_only(_stochastic_pooling_grad.stocha
 pad_grad = values_only(_indexed_grad.pad_grad)
 resize = values_only(_resizing.resize)
 resize_grad = values_only(_resizing.resize_grad)
+depth_to_space = values_only(_blocks.depth_to_space)
+depth_to_space_grad = values_only(_blocks.depth_to_space_grad)
+space_to_depth = values_only(_blocks.space_to_depth)
+space_to_depth_grad = values_only(_blocks.space_to_depth_grad)
 
 __all__ = [
     "OPERATORS",
@@ -85,6 +90,8 @@ __all__ = [
     "conv_grad",
     "conv_transpose",
     "conv_transpose_grad",
+    "depth_to_space",
+    "depth_to_space_grad",
     "fractional_max_pool",
     "fractional_max_pool_grad",
     "global_avg_pool",
@@ -109,6 +116,8 @@ __all__ = [
     "round_to",
     "softmax_pool",
     "softmax_pool_grad",
+    "space_to_depth",
+    "space_to_depth_grad",
     "stochastic_pool",
     "stochastic_pool_grad",
     "stochastic_pool_probabilities",

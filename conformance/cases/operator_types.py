@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 from conformance.cases.arrays import Array
 from reports.results.vocabulary import Word
@@ -56,6 +57,13 @@ class NearestRounding(Word):
     CEIL = "ceil"
     ROUND_PREFER_FLOOR = "round_prefer_floor"
     ROUND_PREFER_CEIL = "round_prefer_ceil"
+
+
+class BlockOrder(Word):
+    """The order of channels that become a block of cells; the words of ONNX."""
+
+    DCR = "dcr"
+    CRD = "crd"
 
 
 class PaddingWord(Word):
@@ -152,7 +160,20 @@ class Geometry(Enum):
     BINS = "each output reads one of `output_size` nearly equal parts"
     FRACTIONS = "each output reads a window, and random samples place the windows"
     RESAMPLING = "each output interpolates the cells around its coordinate"
+    DEPTH_TO_SPACE = "the channels of a cell become a block of cells"
+    SPACE_TO_DEPTH = "a block of cells becomes the channels of a cell"
     UNPOOLING = "each input is written to a given position of the output"
+
+
+FAMILIES: Mapping[Geometry, str] = MappingProxyType(
+    {
+        Geometry.PADS: "padding",
+        Geometry.RESAMPLING: "resampling",
+        Geometry.DEPTH_TO_SPACE: "blocks",
+        Geometry.SPACE_TO_DEPTH: "blocks",
+    }
+)
+"""Folders of the catalogue for operators without weights; those of all others are in `pooling`."""
 
 
 class Arithmetic(Enum):
@@ -238,6 +259,11 @@ class Operator:
         return self.name.endswith(GRADIENT_SUFFIX)
 
     @property
+    def changes_channels(self) -> bool:
+        """Whether an output channel is not computed from the input channel of the same number alone."""
+        return self.has_weights or self.geometry in {Geometry.DEPTH_TO_SPACE, Geometry.SPACE_TO_DEPTH}
+
+    @property
     def forward(self) -> str:
         """The name of the operator; for a gradient, the name of the forward operator."""
         return self.name.removesuffix(GRADIENT_SUFFIX)
@@ -249,7 +275,13 @@ class Operator:
             return "gradients"
         if self.has_weights:
             return "convolution"
-        return {Geometry.PADS: "padding", Geometry.RESAMPLING: "resampling"}.get(self.geometry, "pooling")
+        return FAMILIES.get(self.geometry, "pooling")
+
+    def channel_multiple(self, parameters: Mapping[str, Any], rank: int) -> int:
+        """Return a number that divides the channels of x; 1 for parameters that are invalid. rank: the spatial axes."""
+        name, power = ("block", rank) if self.geometry is Geometry.DEPTH_TO_SPACE else ("groups", 1)
+        number = parameters.get(name, 1)
+        return number**power if isinstance(number, int) and number > 0 else 1
 
     def kernel_shape(self, channels: int, out: int, groups: int, window: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of the weights; channels, out: input and output channels of each group."""

@@ -130,13 +130,30 @@ class Step:
     def channels(self) -> int:
         """Number of output channels."""
         if not self.kernel:
-            return self.shape[1]
+            return self._block_channels()
         return OPERATORS[self.operator].output_channels(self.kernel, int(self.parameters["groups"]))
 
     @property
     def output(self) -> tuple[int, ...]:
         """The shape of the output."""
         return (self.shape[0], self.channels, *self._extents())
+
+    def _block_channels(self) -> int:
+        """Return the number of output channels without weights: only blocks change it."""
+        described = OPERATORS.get(self.operator)
+        if described is None or not described.changes_channels:
+            return self.shape[1]
+        cells = self._block() ** self.rank
+        if described.geometry is Geometry.SPACE_TO_DEPTH:
+            return self.shape[1] * cells
+        return _quotient(self.shape[1], cells)
+
+    def _block(self) -> int:
+        """Return the extent of the blocks. Raises ValueError if it is below 1."""
+        block = int(self.parameters["block"])
+        if block < 1:
+            raise ValueError(f"block {block} must be at least 1")
+        return block
 
     def _extents(self) -> tuple[int, ...]:
         if "output_size" in self.parameters:
@@ -179,6 +196,13 @@ class Step:
         return replace(self, shape=before.output)
 
 
+def _quotient(number: int, divisor: int) -> int:
+    """Return a quotient without remainder. Raises ValueError if there is one."""
+    if number % divisor:
+        raise ValueError(f"{number} cannot be divided by {divisor}")
+    return number // divisor
+
+
 # Output extents of operators without the parameter `output_size`.
 GEOMETRY_EXTENTS: Mapping[Geometry, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
     {
@@ -187,6 +211,8 @@ GEOMETRY_EXTENTS: Mapping[Geometry, Callable[[Step], tuple[int, ...]]] = Mapping
         Geometry.PADS: Step._padded_extents,
         Geometry.GLOBAL: lambda step: (1,) * step.rank,
         Geometry.RESAMPLING: lambda step: tuple(axis.output for axis in step.resampled),
+        Geometry.DEPTH_TO_SPACE: lambda step: tuple(step._block() * extent for extent in step.shape[2:]),
+        Geometry.SPACE_TO_DEPTH: lambda step: tuple(_quotient(extent, step._block()) for extent in step.shape[2:]),
     }
 )
 BUILDING_BLOCK_EXTENTS: Mapping[BuildingBlock, Callable[[Step], tuple[int, ...]]] = MappingProxyType(

@@ -230,6 +230,11 @@ def _has_valid_resampling(level: FactorLevels, size: Sequence[int], rank: int) -
     return not any(axis.has_inexact_steps_at(rule) for axis in axes)
 
 
+def _has_whole_blocks(level: FactorLevels, size: Sequence[int], _rank: int) -> bool:
+    """Whether the block divides every extent."""
+    return not any(extent % level["block"] for extent in size)
+
+
 def _is_always_possible(_level: FactorLevels, _size: Sequence[int], _rank: int) -> bool:
     return True
 
@@ -244,6 +249,9 @@ GEOMETRY_CHECKS: Mapping[Geometry, Callable[[FactorLevels, Sequence[int], int], 
         Geometry.BINS: _is_always_possible,
         Geometry.GLOBAL: _is_always_possible,
         Geometry.RESAMPLING: _has_valid_resampling,
+        # The number of channels of a row is a multiple of the cells of a block.
+        Geometry.DEPTH_TO_SPACE: _is_always_possible,
+        Geometry.SPACE_TO_DEPTH: _has_whole_blocks,
     }
 )
 """Whether the levels describe a valid geometry; arguments: the levels, the extents of x and the rank."""

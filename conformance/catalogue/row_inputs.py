@@ -41,7 +41,7 @@ def _shapes(operator: Operator, levels: FactorLevels) -> dict[str, list[int]]:
     rank, groups, channels, out = (levels[name] for name in ("rank", "groups", "channels", "out"))
     window = level_per_axis(levels.get("window", 1), rank)
     return {
-        "x": [levels["batch"], channels * groups, *level_per_axis(levels["extent"], rank)],
+        "x": [levels["batch"], channels * operator.channel_multiple(levels, rank), *level_per_axis(levels["extent"], rank)],
         "kernel": list(operator.kernel_shape(channels, out, groups, window)),
         "bias": [out * groups],
     }

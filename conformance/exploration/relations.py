@@ -81,7 +81,7 @@ def _batch_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedC
 
 def _channel_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[RelatedCall]:
     channels = candidate.case.shape[1]
-    if channels < 2 or not _is_exact(candidate) or "kernel" in inputs:  # noqa: PLR2004 - several channels
+    if channels < 2 or not _is_exact(candidate) or OPERATORS[candidate.operator].changes_channels:  # noqa: PLR2004 - several channels
         return ()
     single = candidate.with_levels(channels=1).case
     # The first and the last channel only: one call for each of up to 65 channels would take too long.
@@ -103,7 +103,12 @@ def _reversed_axes_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[
     # An index counts the cells in the order of the axes, so reversing them changes it.
     if candidate.rank < 2 or not _is_exact(candidate) or "indices" in {candidate.levels.get("output"), *inputs}:  # noqa: PLR2004
         return ()
-    if OPERATORS[candidate.operator].geometry is Geometry.FRACTIONS:  # each axis has its own random sample
+    # Each axis has its own random sample, or cells of a block are counted in the order of the axes.
+    if OPERATORS[candidate.operator].geometry in {
+        Geometry.FRACTIONS,
+        Geometry.DEPTH_TO_SPACE,
+        Geometry.SPACE_TO_DEPTH,
+    }:
         return ()
     reversed_levels = {name: candidate.per_axis(name)[::-1] for name in candidate.per_axis_factors}
     reversed_inputs = {name: _reverse_axes(array) for name, array in inputs.items()}

@@ -212,7 +212,7 @@ class CaseRequest:
             return self.channels
         if self.has_kernel and self.kernel:
             return self.case_operator.input_channels(self.kernel, self._groups())
-        return DEFAULT_CHANNELS * self._groups() if self.has_kernel else DEFAULT_CHANNELS
+        return DEFAULT_CHANNELS * self.case_operator.channel_multiple(self.parameters, self.spatial_rank)
 
     def _default_extent(self, axis: int) -> int:
         """Return a size that has room for the window at two positions at least."""
@@ -225,7 +225,8 @@ class CaseRequest:
         output, pads = self._parameter_on_axis("output_size", axis, 1), self._parameter_on_axis("pads", axis, 0)
         if self.case_operator.geometry is Geometry.UNPOOLING:
             return max(output // 2, 1)
-        return max(DEFAULT_EXTENT, reach, 2 * output, pads + 1)
+        extent, block = max(DEFAULT_EXTENT, reach, 2 * output, pads + 1), self._parameter_on_axis("block", axis, 1)
+        return -(-extent // block) * block if self.case_operator.geometry is Geometry.SPACE_TO_DEPTH else extent
 
     def _parameter_on_axis(self, name: str, axis: int, default: int) -> int:
         """Return the value of a parameter on an axis, or the default if the value is not an integer in range."""
@@ -241,10 +242,13 @@ class CaseRequest:
         first, channels, *extents = (spec := self.case().inputs["x"]).shape
         yield "the batch", self._with_shape((first + 1, channels, *extents))
         # Padding may depend on whether an extent is even. The last increase more than doubles every extent.
-        for increase in (1, 2, max(spec.shape[2:], default=1) + 1):
+        # Where blocks of cells become channels, they divide every extent.
+        block = self._parameter_on_axis("block", 0, 1) if self.case_operator.geometry is Geometry.SPACE_TO_DEPTH else 1
+        for increase in (block, 2 * block, block * (max(spec.shape[2:], default=1) + 1)):
             yield "the spatial size", self._with_shape((first, channels, *(extent + increase for extent in extents)))
         if not self.has_kernel:
-            yield "the channels", self._with_shape((first, channels + 1, *extents))
+            more = self.case_operator.channel_multiple(self.parameters, len(extents))
+            yield "the channels", self._with_shape((first, channels + more, *extents))
 
     def _with_shape(self, shape: tuple[int, ...]) -> CaseRequest:
         return replace(self, shape=shape, kernel=self.kernel, channels=shape[1], rank=None)

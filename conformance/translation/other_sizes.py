@@ -83,8 +83,9 @@ def _resized_cases(case: Case, growth: tuple[int, ...]) -> tuple[Case, ...]:
 
 
 def _strides(case: Case) -> tuple[int, ...]:
-    strides = case.parameters.get("stride")
     rank = len(case.shape) - 2
+    # The extents of blocks that become channels are multiples of the block, like strides.
+    strides = case.parameters.get("stride", (case.parameters.get("block", 0),) * rank)
     valid = isinstance(strides, tuple) and len(strides) == rank and min(strides) > 0
     return tuple(strides) if valid and strides else (1,) * rank
 

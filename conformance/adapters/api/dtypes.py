@@ -21,6 +21,8 @@ SELECTION_OPERATORS = (
     "adaptive_max_pool",
 )
 """Operators that only select elements of the input, so that they need no arithmetic in its dtype."""
+BLOCK_OPERATORS = ("depth_to_space", "space_to_depth")
+"""Operators that exchange blocks of cells with channels and change no number."""
 
 
 def is_floating(step: Step) -> bool:

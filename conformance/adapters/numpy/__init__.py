@@ -11,6 +11,7 @@ from functools import partial
 
 from conformance.adapters.api import (
     ALL_DTYPES,
+    BLOCK_OPERATORS,
     FLOATING,
     INTEGERS,
     SELECTION_OPERATORS,
@@ -20,6 +21,12 @@ from conformance.adapters.api import (
     Step,
     Surface,
     Unsupported,
+)
+from conformance.adapters.numpy.blocks import (
+    depth_to_space,
+    depth_to_space_gradient,
+    space_to_depth,
+    space_to_depth_gradient,
 )
 from conformance.adapters.numpy.padding_convolution import (
     conv,
@@ -55,6 +62,8 @@ NO_DEFAULTS = Unsupported("the loops have no defaults and check no parameters")
 PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "pad": (pad, pad_gradient),
     "resize": (resize, resize_gradient),
+    "depth_to_space": (depth_to_space, depth_to_space_gradient),
+    "space_to_depth": (space_to_depth, space_to_depth_gradient),
     "max_unpool": (max_unpool, max_unpool_gradient),
     "conv": (conv, conv_gradient),
     "conv_transpose": (conv, conv_gradient),
@@ -89,6 +98,7 @@ SURFACES = (
             "": FLOATING,
             **dict.fromkeys(SUMMING_OPERATORS, FLOATING | INTEGERS),
             **dict.fromkeys((*SELECTION_OPERATORS, "fractional_max_pool", "pad", "resize"), ALL_DTYPES),
+            **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
             # No int8: the backend declares no answer to the convention about int8 averages whose sum overflows.
             "avg_pool": FLOATING | INTEGERS - {"int8"},
         },

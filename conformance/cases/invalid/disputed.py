@@ -75,6 +75,7 @@ DISPUTED_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "EmptyExtent": lambda case: 0 in case.shape[2:],
         "SixteenBits": lambda case: case.dtype in SHORT_FLOATS or MIXED_KEY in case.parameters,
         "OtherByteOrder": lambda case: case.parameters.get(ARRAYS_KEY) == ArrayUse.BYTE_SWAPPED,
+        "BlockOfOneCell": lambda case: case.parameters["block"] == 1,
         "IndicesOfAnotherDtype": lambda case: case.inputs["indices"].dtype != "int64",
         "NotFloating": lambda case: case.dtype not in FLOATING_DTYPES,
     }

@@ -218,6 +218,31 @@ def size_and_scale(case: Case) -> bool:
     return case.parameters["size"] is not None and case.parameters["scale"] is not None
 
 
+def block_is_zero(case: Case) -> bool:
+    """The extent of the blocks is 0."""
+    return 0 in _parameter_values(case, "block")
+
+
+def negative_block(case: Case) -> bool:
+    """The extent of the blocks is negative."""
+    return any(block < 0 for block in _parameter_values(case, "block"))
+
+
+def block_does_not_divide_channels(case: Case) -> bool:
+    """The number of cells of a block does not divide the number of channels."""
+    if operator_of(case).geometry is not Geometry.DEPTH_TO_SPACE:
+        return False
+    return bool(case.shape[1] % operator_of(case).channel_multiple(case.parameters, spatial_rank(case)))
+
+
+def block_does_not_divide_extent(case: Case) -> bool:
+    """The extent of the blocks does not divide the extent of the input along some axis."""
+    block = case.parameters["block"]
+    if operator_of(case).geometry is not Geometry.SPACE_TO_DEPTH or block < 1:
+        return False
+    return any(extent % block for extent in case.shape[2:])
+
+
 def windows_exceed_input(case: Case) -> bool:
     """The input is too small for the windows of fractional pooling to start at different cells and fit inside."""
     along = (case.parameters["window"], case.parameters["output_size"])
@@ -262,6 +287,10 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "NegativeScale": negative_scale,
         "ScaleRankMismatch": scale_rank_mismatch,
         "SizeAndScale": size_and_scale,
+        "BlockIsZero": block_is_zero,
+        "NegativeBlock": negative_block,
+        "BlockDoesNotDivideChannels": block_does_not_divide_channels,
+        "BlockDoesNotDivideExtent": block_does_not_divide_extent,
     }
 )
 

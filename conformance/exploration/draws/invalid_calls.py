@@ -169,6 +169,8 @@ RAW_CHANGES: Mapping[str, RawChange] = {
         "indices", lambda case, amount: math.prod(case.parameters["output_size"]) + amount
     ),
     "IndexBelowMinusOne": _with_number("indices", lambda _case, amount: -2 - amount),
+    "BlockIsZero": lambda _case, _axis, _amount: {"block": 0},
+    "NegativeBlock": lambda _case, _axis, amount: {"block": -1 - amount},
     "KernelChannelsMismatch": _kernel_channels,
     "BiasLengthMismatch": _with_other_shape("bias", 0),
     "SampleOutOfRange": _with_number("samples", lambda _case, amount: 1 + amount),
@@ -195,6 +197,7 @@ NEEDED: Mapping[str, str] = {
     "DivisorIsZero": "divisor", "PowerIsZero": "p", "GroupsAreZero": "groups", "NegativeGroups": "groups",
     "GroupsDoNotDivideChannels": "groups", "GroupsDoNotDivideOutputs": "groups",
     "NegativeOutputPadding": "output_padding", "PaddingExceedsOutput": "output_padding", "CropExceedsInput": "pads",
+    "BlockIsZero": "block", "NegativeBlock": "block",
     "NegativeOutputSize": "output_size", "IndexBeyondOutput": "indices", "IndexBelowMinusOne": "indices",
     "KernelChannelsMismatch": "kernel", "BiasLengthMismatch": "bias", "SampleOutOfRange": "samples",
     "DrawOutOfRange": "draws", "NegativeActivation": PROBABILITIES, "StrideRankMismatch": "stride",

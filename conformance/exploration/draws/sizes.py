@@ -129,10 +129,19 @@ def _draw_output_factors(
         return {
             "output_padding": tuple(0 if usual else rng.randrange(levels["stride"][axis] + 1) for axis in range(rank))
         }
+    if geometry in {Geometry.DEPTH_TO_SPACE, Geometry.SPACE_TO_DEPTH}:
+        return _draw_blocks(geometry, extent, rng)
     if geometry not in OUTPUT_SIZE_DRAWS:
         return {}
     name, draw = OUTPUT_SIZE_DRAWS[geometry]
     return {name: tuple(draw(size, rng) for size in extent)}
+
+
+def _draw_blocks(geometry: Geometry, extent: tuple[int, ...], rng: Rng) -> dict[str, FactorLevel]:
+    """Draw the extent of blocks. Cells that become channels get extents that it divides."""
+    block = rng.usual_or_unusual((2, 3), (1, 4, rng.randint(5, 9)))
+    whole = geometry is Geometry.SPACE_TO_DEPTH
+    return {"block": block, **({"extent": tuple(block * size for size in extent)} if whole else {})}
 
 
 OUTPUT_SIZE_DRAWS: Mapping[Geometry, tuple[str, Callable[[int, Rng], int]]] = {
