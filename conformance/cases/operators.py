@@ -112,8 +112,8 @@ _PARAMETERS = (
               "Extent of the blocks of cells on each spatial axis.",
               limits=(1, 10_000), required=True, id_prefix="b", always_in_id=True, is_geometric=True),
     Parameter("order", ParameterKind.CHOICE, BlockOrder.DCR.value,
-              "The order of channels that become a block: dcr counts the cells of the block first, then the channels of "
-              "the output; crd the channels of the output first.",
+              "The order of channels that become a block. dcr: the first cell of the block of every output channel, "
+              "then the second one, and so on; crd: all cells of the first output channel, then of the second one.",
               choices=tuple(BlockOrder), always_in_id=True, is_geometric=True),
     Parameter("mode", ParameterKind.CHOICE, PadMode.CONSTANT.value,
               "The values that padding has: edge repeats the last cell, reflect mirrors without the last cell, "

@@ -40,8 +40,9 @@ def _shapes(operator: Operator, levels: FactorLevels) -> dict[str, list[int]]:
     """Return the shapes of x, kernel and bias; those of other inputs are derived from the case."""
     rank, groups, channels, out = (levels[name] for name in ("rank", "groups", "channels", "out"))
     window = level_per_axis(levels.get("window", 1), rank)
+    multiple, extents = operator.channel_multiple(levels, rank), level_per_axis(levels["extent"], rank)
     return {
-        "x": [levels["batch"], channels * operator.channel_multiple(levels, rank), *level_per_axis(levels["extent"], rank)],
+        "x": [levels["batch"], channels * multiple, *extents],
         "kernel": list(operator.kernel_shape(channels, out, groups, window)),
         "bias": [out * groups],
     }

@@ -62,7 +62,9 @@ def _is_lowered_to(case: Case, own: Any, lower: Lower) -> bool:
 def _growths(case: Case) -> list[tuple[int, ...]]:
     """Return numbers of cells to add to each axis: first a few, then one and two strides."""
     strides = _strides(case)
-    growths = [(growth,) * len(strides) for growth in GROWTHS]
+    # Blocks divide every extent, so an extent grows by whole blocks.
+    unit = strides[0] if "block" in case.parameters else 1
+    growths = [(growth * unit,) * len(strides) for growth in GROWTHS]
     return growths + [tuple(times * stride for stride in strides) for times in (1, 2) if 2 * max(strides) <= MAX_GROWTH]
 
 
@@ -84,9 +86,8 @@ def _resized_cases(case: Case, growth: tuple[int, ...]) -> tuple[Case, ...]:
 
 def _strides(case: Case) -> tuple[int, ...]:
     rank = len(case.shape) - 2
-    # The extents of blocks that become channels are multiples of the block, like strides.
-    strides = case.parameters.get("stride", (case.parameters.get("block", 0),) * rank)
-    valid = isinstance(strides, tuple) and len(strides) == rank and min(strides) > 0
+    strides = case.parameters.get("stride", (case.parameters.get("block"),) * rank)
+    valid = isinstance(strides, tuple) and len(strides) == rank and None not in strides and min(strides) > 0
     return tuple(strides) if valid and strides else (1,) * rank
 
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from conformance.adapters.api import (
     ALL_DTYPES,
+    BLOCK_OPERATORS,
     FLOATING,
     INDENT,
     INTEGERS,
@@ -39,6 +40,7 @@ from conformance.adapters.api import (
     tuple_of,
     unsupported_lowering,
 )
+from conformance.adapters.api.blocks import BlockRecipe
 from conformance.adapters.jax import resizing, words
 from conformance.adapters.jax.convolution import biased_conv, composed_transpose, lax_conv, lax_transpose
 from conformance.adapters.jax.flax import Linen, Nnx
@@ -168,6 +170,7 @@ def _fallbacks(pooling: LayoutPooling) -> Mapping[str, Lowering]:
         "adaptive_avg_pool": pooling.adaptive_pool,
         "stochastic_pool_probabilities": jitted(pooling.composed.stochastic_pool_probabilities),
         "stochastic_pool": jitted(pooling.composed.stochastic_pool, "draws"),
+        **dict.fromkeys(BLOCK_OPERATORS, jitted(BlockRecipe(channels_last=pooling.layout.channels_last))),
     }
 
 
@@ -187,7 +190,8 @@ def _shared_lowerings(pooling: LayoutPooling) -> Mapping[str, Lowering]:
 
 
 # XLA computes every dtype, so bool is missing only where sums of it have no meaning.
-DTYPES = {"": FLOATING | INTEGERS} | dict.fromkeys((*SELECTION_OPERATORS, "pad", "resize"), ALL_DTYPES)
+COPYING_OPERATORS = (*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad", "resize")
+DTYPES = {"": FLOATING | INTEGERS} | dict.fromkeys(COPYING_OPERATORS, ALL_DTYPES)
 BFLOAT16_CONVERSION = Bfloat16Conversion("{}.view(jnp.bfloat16)", "{}.astype(jnp.bfloat16)")
 # In JAX 0.10, jnp.asarray compiles once for every shape and dtype; device_put does not compile.
 TO_FRAMEWORK, TO_NUMPY = "jax.device_put({})", "np.asarray(x)"

@@ -17,6 +17,7 @@ from typing import Any
 
 from conformance.adapters.api import (
     ALL_DTYPES,
+    BLOCK_OPERATORS,
     FLOATING,
     MAX_WINDOW_AXES,
     AdapterVariant,
@@ -29,7 +30,7 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_lowering,
 )
-from conformance.adapters.keras import convolution, padding, pooling, resizing, words
+from conformance.adapters.keras import blocks, convolution, padding, pooling, resizing, words
 from conformance.adapters.keras.engines import ENGINES, Engine
 from conformance.adapters.tensorflow.words import DTYPE_POLICY
 
@@ -64,7 +65,7 @@ CONVOLUTION_OPERATORS = ("conv", "conv_transpose")
 
 def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping[str, Lowering]:
     """Return the compositions that the surfaces of an engine share."""
-    compositions: Mapping[str, Lowering] = {
+    compositions: dict[str, Lowering] = {
         "max_pool": partial(pooling.stacked_extreme_pool, engine),
         "min_pool": partial(pooling.stacked_extreme_pool, engine),
         "avg_pool": partial(pooling.stacked_average_pool, engine),
@@ -77,6 +78,7 @@ def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping
         "stochastic_pool_probabilities": pooling.COMPOSED.stochastic_pool_probabilities,
         "stochastic_pool": pooling.COMPOSED.stochastic_pool,
     }
+    compositions |= dict.fromkeys(BLOCK_OPERATORS, blocks.BLOCKS_OR_RECIPE)
     compiled = {name: partial(pooling.compiled, engine, lowering) for name, lowering in compositions.items()}
     return {**compiled, "pad": partial(padding.gathered_pad, engine)}
 
@@ -122,6 +124,7 @@ def _layer_surface(
                 layout=FIRST_ARGUMENT if engine.has_channels_first else "",
             ),
             "relu": lambda _step: "keras.layers.ReLU(dtype=x.dtype)(x)",
+            **blocks.layer_lowerings(engine),
         },
         fallbacks={**fallbacks, "pad": pad},
         words={"conv": partial(words.layer_conv, engine)},
@@ -175,6 +178,7 @@ def _ops_surface(make_surface: Callable[..., Surface], engine: Engine) -> Surfac
             **limit_axes(convolutions, engine.max_axes),
             "pad": partial(padding.pad, engine),
             "resize": partial(resizing.ops_resize, engine=engine.name),
+            **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
             "relu": lambda _step: "keras.ops.relu(x)",
         },
         fallbacks={

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from conformance.adapters.api import (
+    BLOCK_OPERATORS,
     FLOATS,
     Code,
     Lowering,
@@ -28,7 +29,15 @@ from conformance.adapters.api import (
     unsupported_operators,
 )
 from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
-from conformance.adapters.mxnet import convolution as weights, ndarray as nd, padding, pooling, windows, words as named
+from conformance.adapters.mxnet import (
+    blocks,
+    convolution as weights,
+    ndarray as nd,
+    padding,
+    pooling,
+    windows,
+    words as named,
+)
 from conformance.adapters.mxnet.calls import (
     ARRAY_DTYPES,
     FLOATING,
@@ -97,14 +106,15 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
     )
 
 
+COPYING_OPERATORS = ("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad", *BLOCK_OPERATORS)
 DTYPES = {
     "": FLOATING,
-    **dict.fromkeys(("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad"), ARRAY_DTYPES),
+    **dict.fromkeys(COPYING_OPERATORS, ARRAY_DTYPES),
     **dict.fromkeys(("conv", "conv_transpose"), FLOATS),
 }
 UNSUPPORTED_DTYPES = {
     "": floating_only("pooling"),
-    **dict.fromkeys(("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad"), missing_dtypes()),
+    **dict.fromkeys(COPYING_OPERATORS, missing_dtypes()),
     **dict.fromkeys(("conv", "conv_transpose"), unsupported_convolution_dtypes()),
 }
 INPUT_NAMES = ("x", "kernel", "bias", "draws")
@@ -118,7 +128,11 @@ NPX_LOWERINGS: Mapping[str, Callable[..., Code]] = {
     "conv": weights.call_conv,
     "conv_transpose": weights.call_transpose,
 }
-FALLBACKS: Mapping[str, Lowering] = {**windows.fallbacks(padding.NP_API), "lp_pool": pooling.absolute_lp_pool}
+FALLBACKS: Mapping[str, Lowering] = {
+    **windows.fallbacks(padding.NP_API),
+    **dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE),
+    "lp_pool": pooling.absolute_lp_pool,
+}
 # Written with a method of the array, which is the same for mxnet.np and mxnet.nd and works for empty arrays.
 GLOBAL_MAXIMUM_FALLBACKS: Mapping[str, Lowering] = {"global_max_pool": windows.channel_maximum}
 
@@ -203,6 +217,7 @@ SURFACES = (
             **UNSUPPORTED_OPERATORS,
             **_nd_lowerings({**NPX_LOWERINGS, "adaptive_avg_pool": windows.adaptive_avg_pool_2d}),
             "pad": nd.nonempty_arrays_only(nd.native_pad),
+            **dict.fromkeys(BLOCK_OPERATORS, nd.nonempty_arrays_only(blocks.nd_blocks)),
             "relu": lambda _step: "mx.nd.relu(x)",
         },
         nd.ND_API,
@@ -218,6 +233,7 @@ SURFACES = (
             ),
             # The gather supports all dtypes; mx.nd.pad supports floating-point dtypes only.
             "pad": nd.gathered_pad,
+            **dict.fromkeys(BLOCK_OPERATORS, nd.nonempty_arrays_only(blocks.RECIPE)),
         },
         write_gradient=weights.autograd_gradient,
     ),

@@ -9,7 +9,7 @@ from conformance.cases.operators import BlockOrder
 def _loop_lines(step: Step, wide: str, statement: str) -> tuple[str, ...]:
     """Return a loop over the cells of the array with the larger planes.
 
-    wide: its name. statement: copies between its index `cell`, with channel `k`, and the index `deep` of the other array.
+    wide: its name. statement: copies between its cell, with channel `k`, and the index `deep` of the other array.
     """
     block, channels = step.parameters["block"], min(step.shape[1], step.channels)
     blocks = (block,) * step.rank

@@ -24,7 +24,8 @@ from conformance.adapters.api import (
     spatial_axes,
     text_unless_default,
 )
-from conformance.cases.operators import PadMode, ResizeMode, Rounding
+from conformance.adapters.api.blocks import NO_RANK, PLANE_RANK, planes_in_order
+from conformance.cases.operators import BlockOrder, PadMode, ResizeMode, Rounding
 
 # min_pool, softmax_pool and others are missing: ONNX has no node for them.
 NODE_TYPES: Mapping[str, str] = {
@@ -39,6 +40,8 @@ NODE_TYPES: Mapping[str, str] = {
     "conv_transpose": "ConvTranspose",
     "pad": "Pad",
     "resize": "Resize",
+    "depth_to_space": "DepthToSpace",
+    "space_to_depth": "SpaceToDepth",
     "relu": "Relu",
 }
 POOLING_OPERATORS = frozenset({"max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"})
@@ -236,6 +239,21 @@ def resize(step: Step) -> Code:
     return (*scales, *sizes, f"x = {text}")
 
 
+def depth_to_space(step: Step) -> Code:
+    """Return the DepthToSpace node, whose default mode is DCR."""
+    if step.rank != PLANE_RANK:
+        return NO_RANK
+    order = step.parameters.get("order", BlockOrder.DCR)
+    mode = None if order == BlockOrder.DCR else quoted(str(order).upper())
+    return call("DepthToSpace", "x", blocksize=number(step.parameters["block"]), mode=mode)
+
+
+def space_to_depth(step: Step) -> Code:
+    """Return the SpaceToDepth node."""
+    text = call("SpaceToDepth", "x", blocksize=number(step.parameters["block"]))
+    return planes_in_order(step, BlockOrder.DCR, text)
+
+
 def gathered_pad(step: Step) -> Code:
     """Return Gather nodes that index each axis, for modes that Pad does not have."""
     code = indexed_pad(step, lambda cells, axis: (f"cells = np.array({cells})", f"x = Gather(x, cells, axis={axis})"))
@@ -275,6 +293,8 @@ NODE_LOWERINGS: Mapping[str, Lowering] = {
     "conv_transpose": conv_transpose,
     "pad": pad,
     "resize": resize,
+    "depth_to_space": depth_to_space,
+    "space_to_depth": space_to_depth,
     "relu": lambda _step: "Relu(x)",
 }
 BUILDING_BLOCKS: Mapping[str, Lowering] = {

@@ -70,6 +70,7 @@ NODE_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("max_pool", "max_pool_with_indices"), FLOATS | BYTE_INTEGERS),
     **dict.fromkeys(("lp_pool", "max_unpool", "global_max_pool", "resize"), frozenset[str]()),
     "pad": ALL_DTYPES - {"bfloat16"},
+    "space_to_depth": frozenset(),
     "relu": FLOATS | {"int8", "int16", "int32", "int64"},
 }
 WINDOW_OPERATORS = nodes.POOLING_OPERATORS | {"conv", "conv_transpose"}

@@ -14,7 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api import ALL_DTYPES, DeviceSupport, Level, Sizes, Step, Surface, Unsupported, too_many_axes
+from conformance.adapters.api import (
+    ALL_DTYPES,
+    BLOCK_OPERATORS,
+    DeviceSupport,
+    Level,
+    Sizes,
+    Step,
+    Surface,
+    Unsupported,
+    too_many_axes,
+)
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_padding
 from conformance.adapters.onnx.graph import OPSET_VERSION, model_lines
@@ -42,6 +52,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "max_pool_with_indices": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
     "pad": ALL_DTYPES - {"bfloat16", "int16", "uint16"},
     "resize": frozenset({"float16", "float32", "int8", "uint8", "int32"}),
+    **dict.fromkeys(BLOCK_OPERATORS, frozenset({"float16", "float32", "float64", "int8", "uint8"})),
     "relu": frozenset({"float16", "float32", "float64", "int8", "int32"}),
 }
 POOLING_KERNELS = nodes.POOLING_OPERATORS | {"max_unpool", "global_max_pool", "global_avg_pool"}

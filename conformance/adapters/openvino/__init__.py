@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from conformance.adapters.api import (
+    BLOCK_OPERATORS,
     SELECTION_OPERATORS,
     Bfloat16Conversion,
     Level,
@@ -30,6 +31,7 @@ from conformance.adapters.api import (
     unsupported_operators,
 )
 from conformance.adapters.openvino import (
+    blocks,
     convolution as weights,
     onnx_graphs,
     padding,
@@ -146,7 +148,7 @@ SHORT_INTEGERS = frozenset({"int8", "int16", "uint8", "uint16"})
 EXACT_DTYPES = FLOATING | SHORT_INTEGERS | {"bool"}
 # Every value of these dtypes is exact in float32, so an operator that only selects values does not change them.
 DTYPES = {"": FLOATING, **dict.fromkeys(SELECTION_OPERATORS, EXACT_DTYPES), "pad": EXACT_DTYPES | {"int32", "uint32"}}
-DTYPES |= {"resize": FLOATING | {"uint8"}}
+DTYPES |= {"resize": FLOATING | {"uint8"}, **dict.fromkeys(BLOCK_OPERATORS, EXACT_DTYPES | {"int32", "uint32"})}
 DTYPES |= dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING | SHORT_INTEGERS)
 UNSUPPORTED_WIDE_DTYPES = {
     "float64": Unsupported(
@@ -192,6 +194,7 @@ SURFACES: tuple[Surface, ...] = (
             "global_avg_pool": pooling.global_pool,
             "pad": padding.pad,
             **limit_axes({"resize": resizing.resize}),
+            **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
             "relu": lambda _step: "ops.relu(x)",
             **UNSUPPORTED_OPERATORS,
         },

@@ -17,6 +17,7 @@ from typing import Any
 
 from conformance.adapters.api import (
     ALL_DTYPES,
+    BLOCK_OPERATORS,
     FLOATING,
     INDENT,
     Bfloat16Conversion,
@@ -37,7 +38,8 @@ from conformance.adapters.api import (
     per_axis,
     unsupported_lowering,
 )
-from conformance.adapters.tensorflow import channels_first, compiled, drawn, resizing, words
+from conformance.adapters.api.blocks import call_or_recipe
+from conformance.adapters.tensorflow import blocks, channels_first, compiled, drawn, resizing, words
 from conformance.adapters.tensorflow.composed import (
     FALLBACKS,
     ONES_EXPRESSION,
@@ -217,15 +219,23 @@ TF_NN_LOWERINGS: Mapping[str, Lowering] = {
     ),
     "pad": pad,
     "resize": resizing.resize,
+    **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
     "relu": lambda _step: "tf.nn.relu(x)",
 }
 CONVOLUTION_FALLBACKS = limit_axes({"conv": composed_convolution, "conv_transpose": composed_transpose})
+# For inputs of any size, `x.shape` has no numbers.
+BLOCK_RECIPES = dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE)
 
 SURFACES = (
     _make_surface(
         "tf.nn",
         TF_NN_LOWERINGS,
-        fallbacks={**FALLBACKS, **CONVOLUTION_FALLBACKS, "resize": resizing.converted_resize},
+        fallbacks={
+            **FALLBACKS,
+            **CONVOLUTION_FALLBACKS,
+            **BLOCK_RECIPES,
+            "resize": resizing.converted_resize,
+        },
         words=words.NN_WORDS,
         chain_words=words.NN_CHAIN_WORDS,
         drawn={
@@ -241,7 +251,7 @@ SURFACES = (
             **limit_axes({"max_pool": compiled.max_pool}),
             "max_pool_with_indices": compiled.max_pool_with_argmax,
         },
-        fallbacks={**compiled.FALLBACKS, **CONVOLUTION_FALLBACKS},
+        fallbacks={**compiled.FALLBACKS, **CONVOLUTION_FALLBACKS, **BLOCK_RECIPES},
         words=words.NN_WORDS,
         chain_words=words.NN_CHAIN_WORDS,
         wrap_program=compiled.compile_with_xla,
@@ -308,6 +318,7 @@ SURFACES = (
         },
         fallbacks={
             **FALLBACKS,
+            **dict.fromkeys(BLOCK_OPERATORS, partial(call_or_recipe, blocks.blocks, blocks.RECIPE)),
             "max_pool": _layer_stacked_max_pool,
             "avg_pool": layer_stacked_avg_pool,
             **limit_axes({"conv_transpose": composed_layer_transpose}),

@@ -17,6 +17,7 @@ from typing import Any
 
 from conformance.adapters.api import (
     ALL_DTYPES,
+    BLOCK_OPERATORS,
     FLOATING,
     INDENT,
     Bfloat16Conversion,
@@ -36,6 +37,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.torch import (
     adaptive as regions,
+    blocks,
     channels_last as layout,
     compiled as compiling,
     convolution as weights,
@@ -119,6 +121,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "max_unpool": CARRIED_DTYPES,
     "pad": ALL_DTYPES,
     "resize": FLOATING | {"uint8"},
+    **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
     "conv": FLOATING_AND_SIGNED,
     "conv_transpose": FLOATING | {"int64"},
     "relu": FLOATING_AND_SIGNED,
@@ -191,6 +194,7 @@ def _lowerings(
     conv: Lowering,
     transpose: Lowering,
     *,
+    block: Lowering,
     pad: Lowering,
     relu: str,
 ) -> Mapping[str, Lowering]:
@@ -210,7 +214,12 @@ def _lowerings(
         "conv_transpose": transpose,
         "resize": partial(resizing.resize, resize),
     }
-    return {**limit_axes(windowed), "pad": pad, "relu": lambda _step: relu}
+    return {
+        **limit_axes(windowed),
+        **dict.fromkeys(BLOCK_OPERATORS, block),
+        "pad": pad,
+        "relu": lambda _step: relu,
+    }
 
 
 def _fallbacks(write_call: CallWriter, transpose: Callable[..., Code], pad: Lowering) -> Mapping[str, Lowering]:
@@ -234,6 +243,7 @@ def _fallbacks(write_call: CallWriter, transpose: Callable[..., Code], pad: Lowe
         "fractional_max_pool": partial(regions.fractional_max_pool_1d, write_call),
         "stochastic_pool_probabilities": partial(in_float32, composed.stochastic_pool_probabilities),
         "stochastic_pool": partial(in_float32, composed.stochastic_pool),
+        **dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE),
         # Only symmetric padding, and pads beyond the extent: all other modes are calls.
         "pad": indexed_pad,
     }
@@ -262,12 +272,13 @@ FUNCTIONAL_LOWERINGS = _lowerings(
     resizing.functional_resize,
     weights.functional_conv,
     weights.functional_transpose,
+    block=blocks.FUNCTIONAL,
     pad=padding.functional_pad,
     relu="F.relu(x)",
 )
 FUNCTIONAL_FALLBACKS = _fallbacks(functional_call, weights.functional_transpose, padding.functional_pad)
 # These fallbacks consist of slices and indexing, for which a memory format selects no other kernel.
-SLICED_FALLBACKS = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad"}
+SLICED_FALLBACKS = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad", *BLOCK_OPERATORS}
 SURFACES: tuple[Surface, ...] = (
     _make_surface(
         "torch.nn",
@@ -276,6 +287,7 @@ SURFACES: tuple[Surface, ...] = (
             resizing.layer_resize,
             weights.layer_conv,
             weights.layer_transpose,
+            block=blocks.LAYER,
             pad=padding.layer_pad,
             relu="nn.ReLU()(x)",
         ),
