@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.adapters.api import (
+    BLOCK_OPERATORS,
     Bfloat16Conversion,
     Code,
     Lowering,
@@ -29,7 +30,7 @@ from conformance.adapters.api import (
     unsupported_operators,
 )
 from conformance.adapters.api.resizing.rules import NOT_WRITTEN
-from conformance.adapters.litert import convolution, padding, pooling, words
+from conformance.adapters.litert import blocks, convolution, padding, pooling, words
 from conformance.adapters.litert.dtypes import KERNEL_DTYPES, XNNPACK_DTYPES, limit_floats, unsupported_dtypes
 from conformance.adapters.litert.graph import GRAPH_SOURCE, graph_lines
 from conformance.adapters.litert.options import node, through_plane
@@ -84,6 +85,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "global_max_pool": pooling.global_pool,
     "global_avg_pool": pooling.global_pool,
     "pad": padding.pad,
+    **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
     "relu": lambda _step: node("RELU", ["x"]),
     **UNSUPPORTED_OPERATORS,
 }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from conformance.adapters.api import ALL_DTYPES, FLOATING, Lowering, Unsupported
+from conformance.adapters.api import ALL_DTYPES, BLOCK_OPERATORS, FLOATING, Lowering, Unsupported
 
 POOLING_DTYPES = frozenset({"float32", "int8", "uint8", "int16"})
 REDUCTION_DTYPES = POOLING_DTYPES | {"int32", "int64"}
+BLOCK_DTYPES = frozenset({"float32", "int8", "uint8", "int32", "int64"})
 PAD_DTYPES = REDUCTION_DTYPES | {"float16", "bfloat16", "bool"}
 FLOAT32 = frozenset({"float32"})
 KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
@@ -15,6 +16,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("max_pool", "adaptive_max_pool", "avg_pool"), POOLING_DTYPES),
     **dict.fromkeys(("global_max_pool", "global_avg_pool"), REDUCTION_DTYPES),
     "pad": PAD_DTYPES,
+    **dict.fromkeys(BLOCK_OPERATORS, BLOCK_DTYPES),
 }
 FLOAT16_OPERATORS = ("avg_pool", "global_max_pool", "global_avg_pool", "relu")
 """Operators that XNNPACK computes in float16, unlike the other kernels."""
@@ -30,6 +32,8 @@ NODE_NAMES: Mapping[str, str] = {
     "conv": "CONV_2D",
     "conv_transpose": "TRANSPOSE_CONV",
     "pad": "PAD",
+    "depth_to_space": "DEPTH_TO_SPACE",
+    "space_to_depth": "SPACE_TO_DEPTH",
     "relu": "RELU",
 }
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from conformance.adapters.api import (
     ALL_DTYPES,
+    BLOCK_OPERATORS,
     FLOATING,
     INTEGERS,
     SELECTION_OPERATORS,
@@ -23,6 +24,7 @@ from conformance.adapters.api import (
     Unsupported,
     unsupported_operators,
 )
+from conformance.adapters.api.blocks import BlockRecipe
 from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
 from conformance.adapters.mlx import convolution, windows
 
@@ -54,7 +56,7 @@ NO_INTEGER_AVERAGES = Unsupported("averages, powers and quotients of integers ar
 NO_INTEGER_CONVOLUTION = Unsupported("convolutions take floating-point numbers only")
 DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING - {"float64"},
-    **dict.fromkeys((*SELECTION_OPERATORS, "pad", "relu", "negate"), ALL_DTYPES - {"float64"}),
+    **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad", "relu", "negate"), ALL_DTYPES - {"float64"}),
 }
 UNSUPPORTED_DTYPES = {
     "": {"float64": NO_FLOAT64, **dict.fromkeys((*INTEGERS, "bool"), NO_INTEGER_AVERAGES)},
@@ -89,6 +91,7 @@ SHARED: Mapping[str, Lowering] = {
 }
 FALLBACKS: Mapping[str, Lowering] = {
     **windows.FALLBACKS,
+    **dict.fromkeys(BLOCK_OPERATORS, BlockRecipe(channels_last=True)),
     "conv": convolution.fallback_conv,
     "conv_transpose": convolution.fallback_transpose,
 }

@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api import (
+    BLOCK_OPERATORS,
     Lowering,
     Surface,
     source_text,
 )
 from conformance.adapters.api.resizing.rules import NOT_WRITTEN
-from conformance.adapters.mnn import convolution, pooling
+from conformance.adapters.mnn import blocks, convolution, pooling
 from conformance.cases.steps import BuildingBlock
 
 PACKAGES = ("MNN", "numpy")
@@ -48,6 +49,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "global_max_pool": pooling.global_max_pool,
     "global_avg_pool": pooling.global_avg_pool,
     "pad": pooling.pad,
+    **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
     "conv": convolution.conv,
     "conv_transpose": convolution.transpose,
     "relu": lambda _step: "F.relu(x)",

@@ -21,6 +21,7 @@ from conformance.adapters.api import (
     Lowering,
     Step,
     Surface,
+    Unsupported,
     crop,
     d2l,
     limit_axes,
@@ -106,15 +107,18 @@ def _d2l_pool(reduce: str, step: Step) -> Code:
     )
 
 
-COPYING_OPERATORS = ("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad", *BLOCK_OPERATORS)
+COPYING_OPERATORS = ("max_pool", "min_pool", "global_max_pool", "adaptive_max_pool", "pad")
+NO_BOOL_TRANSPOSE = Unsupported('transposing takes no bool: "Unknown type enum 7"')
 DTYPES = {
     "": FLOATING,
     **dict.fromkeys(COPYING_OPERATORS, ARRAY_DTYPES),
+    **dict.fromkeys(BLOCK_OPERATORS, ARRAY_DTYPES - {"bool"}),
     **dict.fromkeys(("conv", "conv_transpose"), FLOATS),
 }
 UNSUPPORTED_DTYPES = {
     "": floating_only("pooling"),
     **dict.fromkeys(COPYING_OPERATORS, missing_dtypes()),
+    **dict.fromkeys(BLOCK_OPERATORS, {**missing_dtypes(), "bool": NO_BOOL_TRANSPOSE}),
     **dict.fromkeys(("conv", "conv_transpose"), unsupported_convolution_dtypes()),
 }
 INPUT_NAMES = ("x", "kernel", "bias", "draws")
@@ -130,7 +134,7 @@ NPX_LOWERINGS: Mapping[str, Callable[..., Code]] = {
 }
 FALLBACKS: Mapping[str, Lowering] = {
     **windows.fallbacks(padding.NP_API),
-    **dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE),
+    **dict.fromkeys(BLOCK_OPERATORS, blocks.recipe),
     "lp_pool": pooling.absolute_lp_pool,
 }
 # Written with a method of the array, which is the same for mxnet.np and mxnet.nd and works for empty arrays.
@@ -233,7 +237,7 @@ SURFACES = (
             ),
             # The gather supports all dtypes; mx.nd.pad supports floating-point dtypes only.
             "pad": nd.gathered_pad,
-            **dict.fromkeys(BLOCK_OPERATORS, nd.nonempty_arrays_only(blocks.RECIPE)),
+            **dict.fromkeys(BLOCK_OPERATORS, nd.nonempty_arrays_only(blocks.recipe)),
         },
         write_gradient=weights.autograd_gradient,
     ),

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api import Code, Step, call, number
+from conformance.adapters.api import Code, Step, Unsupported, call, number
 from conformance.adapters.api.blocks import BlockRecipe, planes_in_order
 from conformance.cases.operators import BlockOrder
 
-RECIPE = BlockRecipe()
+RECIPE = BlockRecipe(transpose="x.transpose(({}))")
+MAX_RECIPE_RANK = 2
+NO_VOLUMES = Unsupported("transposing takes at most six axes: \"Transpose support at most 6 dimensions\"")
+
+
+def recipe(step: Step) -> Code:
+    """Return the recipe for one or two axes."""
+    return RECIPE(step) if step.rank <= MAX_RECIPE_RANK else NO_VOLUMES
 
 
 def nd_blocks(step: Step) -> Code:

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from conformance.adapters.api import Lowering, Surface, limit_axes
+from conformance.adapters.api import BLOCK_OPERATORS, Lowering, Surface, limit_axes
 from conformance.adapters.api.resizing.rules import NOT_WRITTEN
-from conformance.adapters.ncnn import convolution, pooling
+from conformance.adapters.ncnn import blocks, convolution, pooling
 from conformance.cases.steps import BuildingBlock
 
 PACKAGES = ("ncnn", "numpy")
@@ -64,6 +64,7 @@ LOWERINGS: Mapping[str, Lowering] = {
             "adaptive_max_pool": pooling.adaptive_pool,
             "adaptive_avg_pool": pooling.adaptive_pool,
             "pad": pooling.pad,
+            **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
             "conv": convolution.conv,
             "conv_transpose": convolution.transpose,
             "relu": lambda _step: 'compute(network("ReLU", ""), x)',

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from conformance.adapters.api import (
+    BLOCK_OPERATORS,
     FLOATS,
     SELECTION_OPERATORS,
     Lowering,
@@ -25,7 +26,7 @@ from conformance.adapters.api import (
     limit_axes,
 )
 from conformance.adapters.api.resizing.rules import NOT_WRITTEN
-from conformance.adapters.paddle import convolution as weights, padding, pooling, windows, words as named
+from conformance.adapters.paddle import blocks, convolution as weights, padding, pooling, windows, words as named
 from conformance.adapters.paddle.calls import (
     ARRAY_DTYPES,
     POOLING_DTYPES,
@@ -59,20 +60,21 @@ paddle.seed(0)
 """
 DTYPES: Mapping[str, frozenset[str]] = {
     "": POOLING_DTYPES,
-    **dict.fromkeys((*SELECTION_OPERATORS, "pad"), ARRAY_DTYPES),
+    **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad"), ARRAY_DTYPES),
     **dict.fromkeys(("conv", "conv_transpose", "relu"), FLOATS),
     "negate": POOLING_DTYPES | {"int64"},
 }
 UNSUPPORTED_DTYPES = {
     "": unsupported_dtypes("pooling", except_dtypes=POOLING_DTYPES),
     **dict.fromkeys((*SELECTION_OPERATORS, "pad"), unsupported_dtypes("pooling", except_dtypes=ARRAY_DTYPES)),
+    **dict.fromkeys(BLOCK_OPERATORS, unsupported_dtypes("pixel_shuffle", except_dtypes=ARRAY_DTYPES)),
     "conv": unsupported_dtypes("convolution", except_dtypes=FLOATS),
     "conv_transpose": unsupported_dtypes("transposed convolution", except_dtypes=FLOATS),
 }
 
 
 def _lowerings(
-    write_call: CallWriter, conv: Lowering, transpose: Lowering, pad: Lowering, relu: str
+    write_call: CallWriter, conv: Lowering, transpose: Lowering, pad: Lowering, block: Lowering, relu: str
 ) -> Mapping[str, Lowering]:
     adaptive = partial(pooling.adaptive_pool, write_call)
     windowed: Mapping[str, Lowering] = {
@@ -89,7 +91,8 @@ def _lowerings(
         "conv": conv,
         "conv_transpose": transpose,
     }
-    return {**limit_axes(windowed), **NOT_WRITTEN, "pad": pad, "relu": lambda _step: relu}
+    block_lowerings = dict.fromkeys(BLOCK_OPERATORS, block)
+    return {**limit_axes(windowed), **NOT_WRITTEN, **block_lowerings, "pad": pad, "relu": lambda _step: relu}
 
 
 def _pad_in_wider_dtype(pad: Lowering, step: Step) -> Any:
@@ -117,6 +120,7 @@ def _fallbacks(write_call: CallWriter, transpose: Lowering, pad: Lowering) -> Ma
         "softmax_pool": partial(pooling.in_float32, "softmax_pool"),
         "stochastic_pool": partial(pooling.in_float32, "stochastic_pool"),
         "stochastic_pool_probabilities": partial(pooling.in_float32, "stochastic_pool_probabilities"),
+        **dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE),
         "pad": partial(_pad_in_wider_dtype, pad),
     }
 
@@ -133,10 +137,11 @@ FIELDS: dict[str, Any] = {
 
 def _surface(name: str, write_call: CallWriter, pads: tuple[Lowering, Lowering], relu: str, *, layer: bool) -> Surface:
     pad, named_pad = pads
+    conv = partial(weights.convolution, layer=layer)
     transpose = partial(weights.transposed_convolution, layer=layer)
     return Surface(
         name,
-        _lowerings(write_call, partial(weights.convolution, layer=layer), transpose, pad, relu),
+        _lowerings(write_call, conv, transpose, pad, partial(blocks.blocks, layer=layer), relu),
         fallbacks=_fallbacks(write_call, partial(transpose, folded=True), pad),
         words=named.words(write_call, named_pad, layer=layer),
         drawn={"fractional_max_pool": partial(pooling.drawn_fractional_max_pool, write_call)},

@@ -14,6 +14,7 @@ from functools import partial
 
 from conformance.adapters.api import (
     ALL_DTYPES,
+    BLOCK_OPERATORS,
     FLOATING,
     INTEGERS,
     SELECTION_OPERATORS,
@@ -25,6 +26,7 @@ from conformance.adapters.api import (
     indexed_pad,
     unsupported_operators,
 )
+from conformance.adapters.api.blocks import BlockRecipe
 from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
 from conformance.adapters.tinygrad import calls, windows, words
 from conformance.adapters.tinygrad.padding import pad
@@ -91,7 +93,7 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
 )
 DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
-    **dict.fromkeys((*SELECTION_OPERATORS, "pad", "relu", "negate"), ALL_DTYPES),
+    **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad", "relu", "negate"), ALL_DTYPES),
     **dict.fromkeys(("conv", "conv_transpose"), FLOATING | INTEGERS),
 }
 NO_INTEGER_AVERAGES = Unsupported("averages, powers and quotients of integers are float32")
@@ -118,7 +120,11 @@ SURFACES = (
             "relu": lambda _step: "x.relu()",
             **UNSUPPORTED_OPERATORS,
         },
-        fallbacks={**windows.FALLBACKS, "pad": indexed_pad},
+        fallbacks={
+            **windows.FALLBACKS,
+            **dict.fromkeys(BLOCK_OPERATORS, BlockRecipe(transpose="x.permute({})")),
+            "pad": indexed_pad,
+        },
         words=words.WORDS,
         to_framework=dict.fromkeys(("x", "kernel", "bias", "draws"), "Tensor({})"),
         to_numpy="x.numpy()",
