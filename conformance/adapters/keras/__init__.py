@@ -148,11 +148,15 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
             "": engine.dtypes,
             **dict.fromkeys(FLOATING_OPERATORS, FLOATING),
             **dict.fromkeys(CONVOLUTION_OPERATORS, engine.dtypes & engine.convolution_dtypes),
+            **dict.fromkeys(BLOCK_OPERATORS, engine.dtypes.difference(blocks.WIDENED_DTYPES.get(engine.name, ()))),
         },
         unsupported_dtypes={
             "": dict.fromkeys(ALL_DTYPES - engine.dtypes, NO_UINT64),
             **dict.fromkeys(FLOATING_OPERATORS, dict.fromkeys(ALL_DTYPES - FLOATING, FLOATING_ONLY)),
             **dict.fromkeys(CONVOLUTION_OPERATORS, dict.fromkeys(ALL_DTYPES - engine.convolution_dtypes, NO_KERNEL)),
+            **dict.fromkeys(
+                BLOCK_OPERATORS, dict.fromkeys(blocks.WIDENED_DTYPES.get(engine.name, ()), blocks.NO_UNSIGNED)
+            ),
         },
     )
     layers, layers_channels_first = _layer_surfaces(make_surface, engine)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from conformance.adapters.api import BLOCK_OPERATORS, Code, Lowering, Step, call, number
+from conformance.adapters.api import BLOCK_OPERATORS, Code, Lowering, Step, Unsupported, call, number
 from conformance.adapters.api.blocks import BlockRecipe, call_or_recipe, least_block_of_two, planes_in_order
 from conformance.adapters.keras.engines import Engine
 from conformance.cases.operators import BlockOrder
 
+# keras.ops.reshape and keras.ops.transpose convert their input, and space_to_depth does too.
+WIDENED_DTYPES = {"torch": ("uint16", "uint32")}
+"""Dtypes that an engine returns as a wider one."""
+NO_UNSIGNED = Unsupported("keras.ops.reshape on PyTorch returns int32 for uint16, and int64 for uint32")
 BLOCK_OF_ONE = '"`block_size` must be at least 2."'
 RECIPE = BlockRecipe("keras.ops.reshape(x, ({}))", "keras.ops.transpose(x, ({}))", channels_last=True)
 FIRST_ORDERS = {"tensorflow": BlockOrder.DCR}

@@ -8,7 +8,7 @@ from conformance.cases.operators import BlockOrder
 
 RECIPE = BlockRecipe(transpose="x.transpose(({}))")
 MAX_RECIPE_RANK = 2
-NO_VOLUMES = Unsupported("transposing takes at most six axes: \"Transpose support at most 6 dimensions\"")
+NO_VOLUMES = Unsupported("transposing takes at most six axes")
 
 
 def recipe(step: Step) -> Code:

@@ -74,7 +74,7 @@ UNSUPPORTED_DTYPES = {
 
 
 def _lowerings(
-    write_call: CallWriter, conv: Lowering, transpose: Lowering, pad: Lowering, block: Lowering, relu: str
+    write_call: CallWriter, conv: Lowering, transpose: Lowering, pad: Lowering, relu: str
 ) -> Mapping[str, Lowering]:
     adaptive = partial(pooling.adaptive_pool, write_call)
     windowed: Mapping[str, Lowering] = {
@@ -91,8 +91,7 @@ def _lowerings(
         "conv": conv,
         "conv_transpose": transpose,
     }
-    block_lowerings = dict.fromkeys(BLOCK_OPERATORS, block)
-    return {**limit_axes(windowed), **NOT_WRITTEN, **block_lowerings, "pad": pad, "relu": lambda _step: relu}
+    return {**limit_axes(windowed), **NOT_WRITTEN, "pad": pad, "relu": lambda _step: relu}
 
 
 def _pad_in_wider_dtype(pad: Lowering, step: Step) -> Any:
@@ -141,7 +140,10 @@ def _surface(name: str, write_call: CallWriter, pads: tuple[Lowering, Lowering],
     transpose = partial(weights.transposed_convolution, layer=layer)
     return Surface(
         name,
-        _lowerings(write_call, conv, transpose, pad, partial(blocks.blocks, layer=layer), relu),
+        {
+            **_lowerings(write_call, conv, transpose, pad, relu),
+            **dict.fromkeys(BLOCK_OPERATORS, partial(blocks.blocks, layer=layer)),
+        },
         fallbacks=_fallbacks(write_call, partial(transpose, folded=True), pad),
         words=named.words(write_call, named_pad, layer=layer),
         drawn={"fractional_max_pool": partial(pooling.drawn_fractional_max_pool, write_call)},
