@@ -143,7 +143,7 @@ class Step:
         described = OPERATORS.get(self.operator)
         if described is None or not described.changes_channels:
             return self.shape[1]
-        cells = self._block() ** self.rank
+        cells: int = self._block() ** self.rank
         if described.geometry is Geometry.SPACE_TO_DEPTH:
             return self.shape[1] * cells
         return _quotient(self.shape[1], cells)

@@ -78,6 +78,14 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
         ),
         CommonCall("Cubic", {"size": 16, "mode": "cubic"}),
     ),
+    "depth_to_space": (
+        CommonCall("Blocks of 2 by 2, the cells of a block first", {"block": 2, "order": "dcr"}),
+        CommonCall("Blocks of 2 by 2, the output channels first", {"block": 2, "order": "crd"}),
+    ),
+    "space_to_depth": (
+        CommonCall("Blocks of 2 by 2, the cells of a block first", {"block": 2, "order": "dcr"}),
+        CommonCall("Blocks of 2 by 2, the input channels first", {"block": 2, "order": "crd"}),
+    ),
     "pad": (
         CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),
         CommonCall("A constant, asymmetric", {"pads": [[0, 1], [2, 1]], "value": -1}),

@@ -102,7 +102,7 @@ def _depth_shape(shape: Sequence[int], block: int) -> tuple[int, ...]:
     batch, channels, *extents = shape
     for axis, extent in enumerate(extents):
         if extent % block:
-            raise ValueError(f"block {block} does not divide the input {extent} on axis {axis}")
+            raise ValueError(f"block {block} does not divide the extent {extent} of x on axis {axis}")
     output = channels * block ** len(extents)
     if output > MAX_PARAMETER:
         raise ValueError(f"block {block} makes {output} channels: at most {MAX_PARAMETER}")

@@ -33,6 +33,8 @@ CALLS = {
     "stochastic_pool_probabilities_grad": ([X, 2], (1, 2, 2, 2, 2, 2)),
     "pad_grad": ([X, [1, (-1, 2)]], (1, 2, 6, 6)),
     "resize_grad": ([X], (1, 2, 2, 2)),
+    "depth_to_space_grad": ([np.zeros((1, 8, 2, 3), np.float32), 2], (1, 2, 4, 6)),
+    "space_to_depth_grad": ([np.zeros((1, 2, 4, 6), np.float32), 2], (1, 8, 2, 3)),
     "conv_grad": ([X, KERNEL], (1, 2, 2, 3)),
     "conv_transpose_grad": ([X, KERNEL], (1, 2, 6, 7)),
 }
@@ -52,7 +54,7 @@ def test_a_gradient_of_another_shape_is_refused(name):
     with pytest.raises(ValueError, match=re.escape(f"grad has shape {wrong}: the output has {shape}")):
         reference.OPERATORS[name](np.zeros(wrong, np.float32), *inputs, **KEYWORDS.get(name, {}))
     got = reference.OPERATORS[name](np.zeros(shape, np.float32), *inputs, **KEYWORDS.get(name, {}))
-    assert (got[0] if isinstance(got, tuple) else got).value.shape == X.shape
+    assert (got[0] if isinstance(got, tuple) else got).value.shape == inputs[0].shape
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -60,8 +62,9 @@ def test_other_dtypes_are_refused(name):
     inputs, shape = CALLS[name]
     with pytest.raises(TypeError, match="grad has dtype float64: accepted are float32"):
         reference.OPERATORS[name](np.zeros(shape), *inputs, **KEYWORDS.get(name, {}))
+    integers = [inputs[0].astype(np.int32), *inputs[1:]]
     with pytest.raises(TypeError, match="x has dtype int32: accepted are float16, bfloat16, float32, float64"):
-        reference.OPERATORS[name](np.zeros(shape, np.int32), X.astype(np.int32), *inputs[1:], **KEYWORDS.get(name, {}))
+        reference.OPERATORS[name](np.zeros(shape, np.int32), *integers, **KEYWORDS.get(name, {}))
 
 
 @pytest.mark.parametrize("name", ["max_pool_grad", "min_pool_grad", "global_max_pool_grad", "adaptive_max_pool_grad"])
@@ -77,7 +80,7 @@ def test_empty_batches_and_channels_have_empty_gradients(name):
     if not name.startswith("conv"):
         empty = [part[:0] if isinstance(part, np.ndarray) else part for part in inputs]
         got = reference.OPERATORS[name](np.zeros((0, *shape[1:]), np.float32), *empty, **KEYWORDS.get(name, {}))
-        assert got.value.shape == (0, *X.shape[1:])
+        assert got.value.shape == (0, *inputs[0].shape[1:])
     else:
         to_x, to_kernel = reference.OPERATORS[name](np.zeros((0, *shape[1:]), np.float32), X[:0], KERNEL)
         assert to_x.value.shape == (0, *X.shape[1:])

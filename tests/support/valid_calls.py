@@ -8,6 +8,7 @@ import numpy as np
 import reference
 
 X = np.arange(2 * 2 * 4 * 5, dtype=np.float32).reshape(2, 2, 4, 5)
+BLOCKS = np.arange(2 * 8 * 4 * 6, dtype=np.float32).reshape(2, 8, 4, 6)
 KERNEL = np.ones((2, 2, 2, 2), np.float32)
 BIAS = np.ones(2, np.float32)
 
@@ -18,6 +19,8 @@ CALLS = {
     "stochastic_pool": ([X], {"window": 2, "draws": np.full((2, 2, 2, 2), 0.5, np.float32)}),
     "pad": ([X], {"pads": 1}),
     "resize": ([X], {"size": 2}),
+    "depth_to_space": ([BLOCKS], {"block": 2}),
+    "space_to_depth": ([BLOCKS], {"block": 2}),
     "conv": ([X, KERNEL, BIAS], {}),
     "conv_transpose": ([X, KERNEL, BIAS], {}),
 }

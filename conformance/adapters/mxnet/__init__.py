@@ -118,7 +118,7 @@ DTYPES = {
 UNSUPPORTED_DTYPES = {
     "": floating_only("pooling"),
     **dict.fromkeys(COPYING_OPERATORS, missing_dtypes()),
-    **dict.fromkeys(BLOCK_OPERATORS, {**missing_dtypes(), "bool": NO_BOOL_TRANSPOSE}),
+    **{one: {**missing_dtypes(), "bool": NO_BOOL_TRANSPOSE} for one in BLOCK_OPERATORS},
     **dict.fromkeys(("conv", "conv_transpose"), unsupported_convolution_dtypes()),
 }
 INPUT_NAMES = ("x", "kernel", "bias", "draws")

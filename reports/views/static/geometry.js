@@ -205,12 +205,14 @@ window.Report.withData(() => {
   }
 
   // Why a case has no drawing.
-  function whyNot({ inputs, parameters, expected }) {
+  function whyNot({ operator, inputs, parameters, expected }) {
     const axes = (inputs.x?.shape.length || 0) - IMAGE_AXES;
+    const { geometry: kind } = propertiesOf(operator);
     if (expected.rejected) return "The call must be rejected and has no output.";
     if (axes < 1) return "The input has no spatial axes.";
     if (axes > MOST_AXES) return `The input has more than ${MOST_AXES} spatial axes.`;
     if (parameters.then) return "The case combines two operators.";
+    if (kind === "depth_to_space" || kind === "space_to_depth") return "Cells move between channels, and the drawing shows one channel.";
     return "The positions of the windows do not follow from the parameters.";
   }
 

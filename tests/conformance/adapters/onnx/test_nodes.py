@@ -77,3 +77,20 @@ def test_resize_names_rules_that_are_not_the_default(made, surface):
     assert node.endswith("axes=[2, 3], coordinate_transformation_mode='asymmetric', nearest_mode='floor'")
     (node,) = nodes(translate(made("resize", f"{PLANE}, size: [4, 4], mode: cubic, cubic_a: -0.5"), surface))
     assert node.endswith("mode='cubic', cubic_coeff_a=-0.5")
+
+
+@both
+def test_blocks_have_a_mode_in_one_direction_only(made, surface):
+    channels = "x: {values: integers, shape: [1, 8, 2, 2]}, block: 2"
+    assert nodes(translate(made("depth_to_space", f"{channels}, order: dcr"), surface)) == [
+        '"DepthToSpace", ["x"], ["y"], blocksize=2'
+    ]
+    assert nodes(translate(made("depth_to_space", f"{channels}, order: crd"), surface)) == [
+        '"DepthToSpace", ["x"], ["y"], blocksize=2, mode=\'CRD\''
+    ]
+    assert nodes(translate(made("space_to_depth", f"{channels}, order: dcr"), surface)) == [
+        '"SpaceToDepth", ["x"], ["y"], blocksize=2'
+    ]
+    assert translate(made("space_to_depth", f"{channels}, order: crd"), surface).reason == "the call has the order dcr"
+    row = "x: {values: integers, shape: [1, 8, 2]}, block: 2, order: dcr"
+    assert translate(made("depth_to_space", row), surface).reason == "the call is for planes only"
