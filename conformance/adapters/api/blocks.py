@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from conformance.adapters.api.dtypes import BLOCK_OPERATORS, unsupported_lowering
 from conformance.adapters.api.surface import Code, Lowering, Unsupported
 from conformance.cases.operators import OPERATORS, BlockOrder, Geometry
 from conformance.cases.steps import Step
@@ -15,6 +16,11 @@ EXTENT_NAMES = ("d", "h", "w")
 NO_RANK = Unsupported("the call is for planes only")
 NO_WHOLE_BLOCKS = Unsupported("a block has at least one cell, and divides the channels or the extents")
 MAX_RECIPE_RANK = len(EXTENT_NAMES)
+
+NOT_WRITTEN: Mapping[str, Lowering] = dict.fromkeys(
+    BLOCK_OPERATORS, unsupported_lowering("the adapter does not write depth_to_space and space_to_depth yet")
+)
+"""Lowerings of surfaces whose frameworks may have a call, and for which none is written."""
 
 
 def planes_in_order(step: Step, order: str, text: str) -> Code:

@@ -27,7 +27,7 @@ from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
 from conformance.adapters.onnx.windows import BYTE_INTEGERS
-from conformance.cases.operators import PadMode
+from conformance.cases.operators import BlockOrder, PadMode
 
 PACKAGES = ("onnx2torch", "torch", "onnx", "numpy")
 # onnx2torch imports torchvision for NonMaxSuppression and RoiAlign, which no program of the suite has. The package
@@ -80,6 +80,7 @@ NO_INDICES = Unsupported("a second output of MaxPool is replaced by the first", 
 NO_DILATED_AVERAGE = Unsupported("AveragePool has no dilations before opset 19")
 NO_WRAP = Unsupported("Pad has no mode wrap before opset 19")
 NO_AXES = Unsupported("Pad has no axes before opset 18")
+NO_DCR = Unsupported('"DepthToSpace for mode other than CRD is not implemented"')
 NO_RESIZE_AXES = Unsupported("Resize has no axes before opset 18")
 UNEQUAL_PADDING: Mapping[str, Unsupported] = {
     "avg_pool": Unsupported('"AvgPool with non symmetrical padding is not implemented."', rejected_call=ANY_CALL),
@@ -117,6 +118,8 @@ def node_limit(step: Step) -> Unsupported | None:
     if step.dtype == "bfloat16":
         return NO_BFLOAT16
     unsupported = missing_kernel(NODE_DTYPES, _unconverted, step)
+    if unsupported is None and step.operator == "depth_to_space" and step.parameters.get("order") != BlockOrder.CRD:
+        return NO_DCR
     if unsupported or step.operator not in {*WINDOW_OPERATORS, "pad"}:
         return unsupported
     return _pad_limit(step) if step.operator == "pad" else _window_limit(step)
@@ -125,7 +128,7 @@ def node_limit(step: Step) -> Unsupported | None:
 def _unconverted(node: str, dtype: str) -> Unsupported:
     if node == "Resize":
         return NO_RESIZE_AXES
-    if node in ("LpPool", "MaxUnpool", "GlobalMaxPool"):
+    if node in ("LpPool", "MaxUnpool", "GlobalMaxPool", "SpaceToDepth"):
         return Unsupported(f'"Converter is not implemented" for {node}')
     return Unsupported(f"the schema of {node} in opset {OPSET_VERSION} does not allow {dtype}")
 

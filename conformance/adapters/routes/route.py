@@ -14,13 +14,15 @@ from conformance.adapters.api import (
     RouteStages,
     Sizes,
     Surface,
+    blocks,
     calls_with_other_sizes,
     function_lines,
 )
-from conformance.adapters.api.resizing.rules import NOT_WRITTEN
+from conformance.adapters.api.resizing import rules as resizing
 from conformance.cases.operators import WEIGHT_INPUTS
 from reports.results.vocabulary import Level
 
+NOT_WRITTEN: Mapping[str, Lowering] = {**resizing.NOT_WRITTEN, **blocks.NOT_WRITTEN}
 FIXED: Sizes = MappingProxyType({})
 """The sizes of a model whose inputs have fixed extents."""
 SourceExport = Callable[[Sequence[str], Sequence[str], Sequence[str], Sizes], Sequence[str]]

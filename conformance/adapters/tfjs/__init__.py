@@ -26,10 +26,11 @@ from conformance.adapters.api import (
     Step,
     Surface,
     Unsupported,
+    blocks,
     limit_axes,
 )
 from conformance.adapters.api.javascript import INDENT, JAVASCRIPT, NpmPackages, in_page, missing_chromium
-from conformance.adapters.api.resizing.rules import NOT_WRITTEN
+from conformance.adapters.api.resizing import rules as resizing
 from conformance.adapters.tfjs import convolution, padding, pooling
 from conformance.cases.steps import BuildingBlock
 
@@ -80,7 +81,8 @@ LOWERINGS: Mapping[str, Lowering] = {
     "global_max_pool": partial(pooling.global_pool, "max"),
     "global_avg_pool": partial(pooling.global_pool, "mean"),
     "pad": padding.pad,
-    **NOT_WRITTEN,
+    **resizing.NOT_WRITTEN,
+    **blocks.NOT_WRITTEN,
     "relu": lambda _step: "tf.relu(x)",
 }
 FALLBACKS: Mapping[str, Lowering] = {
