@@ -160,8 +160,8 @@ class Geometry(Enum):
     BINS = "each output reads one of `output_size` nearly equal parts"
     FRACTIONS = "each output reads a window, and random samples place the windows"
     RESAMPLING = "each output interpolates the cells around its coordinate"
-    DEPTH_TO_SPACE = "the channels of a cell become a block of cells"
-    SPACE_TO_DEPTH = "a block of cells becomes the channels of a cell"
+    TO_BLOCKS = "the channels of a cell become a block of cells"
+    FROM_BLOCKS = "a block of cells becomes the channels of a cell"
     UNPOOLING = "each input is written to a given position of the output"
 
 
@@ -169,8 +169,8 @@ FAMILIES: Mapping[Geometry, str] = MappingProxyType(
     {
         Geometry.PADS: "padding",
         Geometry.RESAMPLING: "resampling",
-        Geometry.DEPTH_TO_SPACE: "blocks",
-        Geometry.SPACE_TO_DEPTH: "blocks",
+        Geometry.TO_BLOCKS: "blocks",
+        Geometry.FROM_BLOCKS: "blocks",
     }
 )
 """Folders of the catalogue for operators without weights; those of all others are in `pooling`."""
@@ -261,7 +261,7 @@ class Operator:
     @property
     def changes_channels(self) -> bool:
         """Whether an output channel is not computed from the input channel of the same number alone."""
-        return self.has_weights or self.geometry in {Geometry.DEPTH_TO_SPACE, Geometry.SPACE_TO_DEPTH}
+        return self.has_weights or self.geometry in {Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS}
 
     @property
     def forward(self) -> str:
@@ -279,7 +279,7 @@ class Operator:
 
     def channel_multiple(self, parameters: Mapping[str, Any], rank: int) -> int:
         """Return a number that divides the channels of x; 1 for parameters that are invalid. rank: the spatial axes."""
-        name, power = ("block", rank) if self.geometry is Geometry.DEPTH_TO_SPACE else ("groups", 1)
+        name, power = ("block", rank) if self.geometry is Geometry.TO_BLOCKS else ("groups", 1)
         number = parameters.get(name, 1)
         return number**power if isinstance(number, int) and number > 0 else 1
 

@@ -234,9 +234,9 @@ _FORWARD_OPERATORS = (
     Operator("resize", "The input at another size: each output cell interpolates the input cells around its "
              "coordinate, without antialiasing.", Geometry.RESAMPLING, Arithmetic.AVERAGE, _RESIZE_PARAMETERS),
     Operator("depth_to_space", "The channels of each cell as a block of cells (pixel shuffle).",
-             Geometry.DEPTH_TO_SPACE, Arithmetic.SELECTION, _parameters("block", "order")),
+             Geometry.TO_BLOCKS, Arithmetic.SELECTION, _parameters("block", "order")),
     Operator("space_to_depth", "Each block of cells as the channels of one cell (pixel unshuffle).",
-             Geometry.SPACE_TO_DEPTH, Arithmetic.SELECTION, _parameters("block", "order")),
+             Geometry.FROM_BLOCKS, Arithmetic.SELECTION, _parameters("block", "order")),
     Operator("conv", "The cross-correlation of the input with the kernel, plus the bias. The kernel is not flipped.",
              Geometry.WINDOWS, Arithmetic.SUM, _CONVOLUTION, inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",),
              operations=_product_operations),

@@ -144,7 +144,7 @@ class Step:
         if described is None or not described.changes_channels:
             return self.shape[1]
         cells: int = self._block() ** self.rank
-        if described.geometry is Geometry.SPACE_TO_DEPTH:
+        if described.geometry is Geometry.FROM_BLOCKS:
             return self.shape[1] * cells
         return _quotient(self.shape[1], cells)
 
@@ -211,8 +211,8 @@ GEOMETRY_EXTENTS: Mapping[Geometry, Callable[[Step], tuple[int, ...]]] = Mapping
         Geometry.PADS: Step._padded_extents,
         Geometry.GLOBAL: lambda step: (1,) * step.rank,
         Geometry.RESAMPLING: lambda step: tuple(axis.output for axis in step.resampled),
-        Geometry.DEPTH_TO_SPACE: lambda step: tuple(step._block() * extent for extent in step.shape[2:]),
-        Geometry.SPACE_TO_DEPTH: lambda step: tuple(_quotient(extent, step._block()) for extent in step.shape[2:]),
+        Geometry.TO_BLOCKS: lambda step: tuple(step._block() * extent for extent in step.shape[2:]),
+        Geometry.FROM_BLOCKS: lambda step: tuple(_quotient(extent, step._block()) for extent in step.shape[2:]),
     }
 )
 BUILDING_BLOCK_EXTENTS: Mapping[BuildingBlock, Callable[[Step], tuple[int, ...]]] = MappingProxyType(

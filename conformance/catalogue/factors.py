@@ -250,8 +250,8 @@ GEOMETRY_CHECKS: Mapping[Geometry, Callable[[FactorLevels, Sequence[int], int], 
         Geometry.GLOBAL: _is_always_possible,
         Geometry.RESAMPLING: _has_valid_resampling,
         # The number of channels of a row is a multiple of the cells of a block.
-        Geometry.DEPTH_TO_SPACE: _is_always_possible,
-        Geometry.SPACE_TO_DEPTH: _has_whole_blocks,
+        Geometry.TO_BLOCKS: _is_always_possible,
+        Geometry.FROM_BLOCKS: _has_whole_blocks,
     }
 )
 """Whether the levels describe a valid geometry; arguments: the levels, the extents of x and the rank."""

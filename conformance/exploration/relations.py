@@ -106,8 +106,8 @@ def _reversed_axes_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[
     # Each axis has its own random sample, or cells of a block are counted in the order of the axes.
     if OPERATORS[candidate.operator].geometry in {
         Geometry.FRACTIONS,
-        Geometry.DEPTH_TO_SPACE,
-        Geometry.SPACE_TO_DEPTH,
+        Geometry.TO_BLOCKS,
+        Geometry.FROM_BLOCKS,
     }:
         return ()
     reversed_levels = {name: candidate.per_axis(name)[::-1] for name in candidate.per_axis_factors}

@@ -226,7 +226,7 @@ class CaseRequest:
         if self.case_operator.geometry is Geometry.UNPOOLING:
             return max(output // 2, 1)
         extent, block = max(DEFAULT_EXTENT, reach, 2 * output, pads + 1), self._parameter_on_axis("block", axis, 1)
-        return -(-extent // block) * block if self.case_operator.geometry is Geometry.SPACE_TO_DEPTH else extent
+        return -(-extent // block) * block if self.case_operator.geometry is Geometry.FROM_BLOCKS else extent
 
     def _parameter_on_axis(self, name: str, axis: int, default: int) -> int:
         """Return the value of a parameter on an axis, or the default if the value is not an integer in range."""
@@ -243,7 +243,7 @@ class CaseRequest:
         yield "the batch", self._with_shape((first + 1, channels, *extents))
         # Padding may depend on whether an extent is even. The last increase more than doubles every extent.
         # Where blocks of cells become channels, they divide every extent.
-        block = self._parameter_on_axis("block", 0, 1) if self.case_operator.geometry is Geometry.SPACE_TO_DEPTH else 1
+        block = self._parameter_on_axis("block", 0, 1) if self.case_operator.geometry is Geometry.FROM_BLOCKS else 1
         for increase in (block, 2 * block, block * (max(spec.shape[2:], default=1) + 1)):
             yield "the spatial size", self._with_shape((first, channels, *(extent + increase for extent in extents)))
         if not self.has_kernel:

@@ -21,8 +21,8 @@ PARAMETERS = {
     Geometry.BINS: ({"output_size": 2},),
     Geometry.FRACTIONS: ({"window": 1, "output_size": 2},),
     Geometry.RESAMPLING: ({"size": 4, "mode": "linear"}, {"size": 6, "mode": "nearest"}),
-    Geometry.DEPTH_TO_SPACE: tuple({"block": 2, "order": order} for order in ("dcr", "crd")),
-    Geometry.SPACE_TO_DEPTH: tuple({"block": 2, "order": order} for order in ("dcr", "crd")),
+    Geometry.TO_BLOCKS: tuple({"block": 2, "order": order} for order in ("dcr", "crd")),
+    Geometry.FROM_BLOCKS: tuple({"block": 2, "order": order} for order in ("dcr", "crd")),
     Geometry.PADS: tuple({"pads": 1, "mode": mode} for mode in ("constant", "edge", "reflect", "symmetric", "wrap")),
 }
 
@@ -31,7 +31,7 @@ def cases(operator, rank):
     """Yield cases of an operator with this number of axes, and of its gradient."""
     for parameters in PARAMETERS[OPERATORS[operator].geometry]:
         channels = 2 * OPERATORS[operator].channel_multiple(parameters, rank)
-        extent = 4 if OPERATORS[operator].geometry is Geometry.SPACE_TO_DEPTH else 3
+        extent = 4 if OPERATORS[operator].geometry is Geometry.FROM_BLOCKS else 3
         shape = (1, channels, *[extent] * rank)
         yield CaseRequest(operator, parameters, shape=shape).case()
         yield CaseRequest(operator, parameters, shape=shape, gradient="x").case()

@@ -72,7 +72,7 @@ class BlockRecipe:
         channels = [*inner, "c"] if step.parameters["order"] == BlockOrder.DCR else ["c", *inner]
         deep = self._layout(channels, names)
         wide = self._layout(["c"], [part for pair in zip(names, inner, strict=True) for part in pair])
-        if OPERATORS[step.operator].geometry is Geometry.DEPTH_TO_SPACE:
+        if OPERATORS[step.operator].geometry is Geometry.TO_BLOCKS:
             parts, ordered = deep, wide
             sizes = {"c": f"c // {block**step.rank}"}
             output = self._layout([sizes["c"]], [f"{name} * {block}" for name in names])

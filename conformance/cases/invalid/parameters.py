@@ -230,7 +230,7 @@ def negative_block(case: Case) -> bool:
 
 def block_does_not_divide_channels(case: Case) -> bool:
     """The number of cells of a block does not divide the number of channels."""
-    if operator_of(case).geometry is not Geometry.DEPTH_TO_SPACE:
+    if operator_of(case).geometry is not Geometry.TO_BLOCKS:
         return False
     return bool(case.shape[1] % operator_of(case).channel_multiple(case.parameters, spatial_rank(case)))
 
@@ -238,7 +238,7 @@ def block_does_not_divide_channels(case: Case) -> bool:
 def block_does_not_divide_extent(case: Case) -> bool:
     """The extent of the blocks does not divide the extent of the input along some axis."""
     block = case.parameters["block"]
-    if operator_of(case).geometry is not Geometry.SPACE_TO_DEPTH or block < 1:
+    if operator_of(case).geometry is not Geometry.FROM_BLOCKS or block < 1:
         return False
     return any(extent % block for extent in case.shape[2:])
 

@@ -129,7 +129,7 @@ def _draw_output_factors(
         return {
             "output_padding": tuple(0 if usual else rng.randrange(levels["stride"][axis] + 1) for axis in range(rank))
         }
-    if geometry in {Geometry.DEPTH_TO_SPACE, Geometry.SPACE_TO_DEPTH}:
+    if geometry in {Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS}:
         return _draw_blocks(geometry, extent, rng)
     if geometry not in OUTPUT_SIZE_DRAWS:
         return {}
@@ -140,7 +140,7 @@ def _draw_output_factors(
 def _draw_blocks(geometry: Geometry, extent: tuple[int, ...], rng: Rng) -> dict[str, FactorLevel]:
     """Draw the extent of blocks. Cells that become channels get extents that it divides."""
     block = rng.usual_or_unusual((2, 3), (1, 4, rng.randint(5, 9)))
-    whole = geometry is Geometry.SPACE_TO_DEPTH
+    whole = geometry is Geometry.FROM_BLOCKS
     return {"block": block, **({"extent": tuple(block * size for size in extent)} if whole else {})}
 
 

@@ -212,7 +212,7 @@ window.Report.withData(() => {
     if (axes < 1) return "The input has no spatial axes.";
     if (axes > MOST_AXES) return `The input has more than ${MOST_AXES} spatial axes.`;
     if (parameters.then) return "The case combines two operators.";
-    if (kind === "depth_to_space" || kind === "space_to_depth") return "Cells move between channels, and the drawing shows one channel.";
+    if (kind === "to_blocks" || kind === "from_blocks") return "Cells move between channels, and the drawing shows one channel.";
     return "The positions of the windows do not follow from the parameters.";
   }
 
