@@ -40,7 +40,7 @@ from conformance.adapters.api import (
     tuple_of,
     unsupported_lowering,
 )
-from conformance.adapters.api.blocks import BlockRecipe
+from conformance.adapters.api.blocks.recipes import BlockRecipe
 from conformance.adapters.jax import resizing, words
 from conformance.adapters.jax.convolution import biased_conv, composed_transpose, lax_conv, lax_transpose
 from conformance.adapters.jax.flax import Linen, Nnx

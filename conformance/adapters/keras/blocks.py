@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from conformance.adapters.api import BLOCK_OPERATORS, Code, Lowering, Step, Unsupported, call, number
-from conformance.adapters.api.blocks import BlockRecipe, call_or_recipe, least_block_of_two, planes_in_order
+from conformance.adapters.api.blocks.recipes import BlockRecipe, call_or_recipe, least_block_of_two, planes_in_order
 from conformance.adapters.keras.engines import Engine
 from conformance.cases.operators import BlockOrder
 

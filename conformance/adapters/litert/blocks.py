@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, number
-from conformance.adapters.api.blocks import planes_in_order
+from conformance.adapters.api.blocks.recipes import planes_in_order
 from conformance.adapters.litert.options import node
 from conformance.cases.operators import BlockOrder
 

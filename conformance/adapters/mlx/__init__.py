@@ -24,7 +24,7 @@ from conformance.adapters.api import (
     Unsupported,
     unsupported_operators,
 )
-from conformance.adapters.api.blocks import BlockRecipe
+from conformance.adapters.api.blocks.recipes import BlockRecipe
 from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
 from conformance.adapters.mlx import convolution, windows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, Unsupported, call, number
-from conformance.adapters.api.blocks import BlockRecipe, planes_in_order
+from conformance.adapters.api.blocks.recipes import BlockRecipe, planes_in_order
 from conformance.cases.operators import BlockOrder
 
 RECIPE = BlockRecipe(transpose="x.transpose(({}))")

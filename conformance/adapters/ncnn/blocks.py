@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step
-from conformance.adapters.api.blocks import NO_RANK, PLANE_RANK
+from conformance.adapters.api.blocks.recipes import NO_RANK, PLANE_RANK
 from conformance.adapters.ncnn.pooling import layer
 from conformance.cases.operators import BlockOrder
 

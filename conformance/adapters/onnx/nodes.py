@@ -24,7 +24,7 @@ from conformance.adapters.api import (
     spatial_axes,
     text_unless_default,
 )
-from conformance.adapters.api.blocks import NO_RANK, PLANE_RANK, planes_in_order
+from conformance.adapters.api.blocks.recipes import NO_RANK, PLANE_RANK, planes_in_order
 from conformance.cases.operators import BlockOrder, PadMode, ResizeMode, Rounding
 
 # min_pool, softmax_pool and others are missing: ONNX has no node for them.

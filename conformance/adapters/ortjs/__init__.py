@@ -25,7 +25,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from conformance.adapters.api import Level, Lowering, Surface, blocks
+from conformance.adapters.api import Level, Lowering, Surface
+from conformance.adapters.api.blocks import recipes as blocks
 from conformance.adapters.api.javascript import JAVASCRIPT, NpmPackages, in_page, missing_chromium
 from conformance.adapters.api.resizing import rules as resizing
 from conformance.adapters.api.source_text import array_text

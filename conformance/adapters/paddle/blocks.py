@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import FLOATS, Code, Step, Unsupported, call, number
-from conformance.adapters.api.blocks import BlockRecipe, planes_in_order
+from conformance.adapters.api.blocks.recipes import BlockRecipe, planes_in_order
 from conformance.adapters.paddle.calls import no_kernel
 from conformance.cases.operators import BlockOrder
 

@@ -38,7 +38,7 @@ from conformance.adapters.api import (
     per_axis,
     unsupported_lowering,
 )
-from conformance.adapters.api.blocks import call_or_recipe
+from conformance.adapters.api.blocks.recipes import call_or_recipe
 from conformance.adapters.tensorflow import blocks, channels_first, compiled, drawn, resizing, words
 from conformance.adapters.tensorflow.composed import (
     FALLBACKS,

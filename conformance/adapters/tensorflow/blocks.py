@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, call, number
-from conformance.adapters.api.blocks import BlockRecipe, least_block_of_two, planes_in_order
+from conformance.adapters.api.blocks.recipes import BlockRecipe, least_block_of_two, planes_in_order
 from conformance.cases.operators import BlockOrder
 
 BLOCK_OF_ONE = "\"Value for attr 'block_size' of 1 must be at least minimum 2\""

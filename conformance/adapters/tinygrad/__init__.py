@@ -26,7 +26,7 @@ from conformance.adapters.api import (
     indexed_pad,
     unsupported_operators,
 )
-from conformance.adapters.api.blocks import BlockRecipe
+from conformance.adapters.api.blocks.recipes import BlockRecipe
 from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
 from conformance.adapters.tinygrad import calls, windows, words
 from conformance.adapters.tinygrad.padding import pad

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from conformance.adapters.api import ALL_DTYPES, Code, Step, Unsupported, call, number
-from conformance.adapters.api.blocks import BlockRecipe, planes_in_order
+from conformance.adapters.api.blocks.recipes import BlockRecipe, planes_in_order
 from conformance.adapters.torch.calls import UNSIGNED, UNSIGNED_ISSUE
 from conformance.cases.operators import BlockOrder
 

@@ -1,6 +1,6 @@
 """The module `blocks` of the adapter for ncnn."""
 
-from conformance.adapters.api.blocks import NO_RANK
+from conformance.adapters.api.blocks.recipes import NO_RANK
 from conformance.adapters.ncnn.blocks import blocks
 from conformance.cases.steps import Step
 

@@ -1,11 +1,11 @@
-"""Tests of conformance.adapters.api.blocks: recipes are run with NumPy."""
+"""Tests of conformance.adapters.api.blocks.recipes: recipes are run with NumPy."""
 
 import numpy as np
 import pytest
 
 import reference
 from conformance.adapters.api import Unsupported
-from conformance.adapters.api.blocks import (
+from conformance.adapters.api.blocks.recipes import (
     NO_RANK,
     NO_WHOLE_BLOCKS,
     BlockRecipe,

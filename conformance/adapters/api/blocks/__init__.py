@@ -1,0 +1,1 @@
+"""Depth to space and space to depth, for all adapters."""
