@@ -14,10 +14,10 @@ from conformance.adapters.api import (
     RouteStages,
     Sizes,
     Surface,
-    blocks,
     calls_with_other_sizes,
     function_lines,
 )
+from conformance.adapters.api.blocks import recipes as blocks
 from conformance.adapters.api.resizing import rules as resizing
 from conformance.cases.operators import WEIGHT_INPUTS
 from reports.results.vocabulary import Level

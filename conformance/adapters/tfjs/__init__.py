@@ -26,9 +26,9 @@ from conformance.adapters.api import (
     Step,
     Surface,
     Unsupported,
-    blocks,
     limit_axes,
 )
+from conformance.adapters.api.blocks import recipes as blocks
 from conformance.adapters.api.javascript import INDENT, JAVASCRIPT, NpmPackages, in_page, missing_chromium
 from conformance.adapters.api.resizing import rules as resizing
 from conformance.adapters.tfjs import convolution, padding, pooling
