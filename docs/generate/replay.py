@@ -1,11 +1,13 @@
 """Generate the page of replayed bugs, replay.md: bugs that others published, and what the suite returns for them.
 
 `python -m docs.generate.replay` updates the page. docs/replay/bugs.yaml lists the bugs. The answers of releases are in
-docs/compat and, for more cases and backends, in docs/replay: release data in the format of docs/compat/schema.json.
+docs/compat and, for more cases and backends, in docs/replay: release data in the format of docs/compat/schema.json, as
+`conformance compat` writes it. The command removes the records there that no bug names.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from conformance.judging.release_answers import (
     release_data_files,
 )
 from docs.generate.backends import REPOSITORY_ROOT
+from reports.analysis.release_history import release_data_json
 from reports.views.markdown_layout import code_span, table_text
 from reports.views.template_environment import render_markdown_template
 
@@ -191,7 +194,8 @@ def report_link(report: str) -> str:
 def _had_cells(answer: Answer) -> list[str]:
     run = answer.span.run
     versions = run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}"
-    observed = answer.span.evidence.observed
+    # The last output of a process that ended has addresses and times.
+    observed = answer.span.evidence.observed.partition("; last output:")[0]
     return [versions, f"{answer.span.answer}: {observed}" if observed else answer.span.answer]
 
 
@@ -199,5 +203,15 @@ def _fixed_cell(one: Replay) -> str:
     return f"{one.bug.fixed} ({one.fixed.span.answer})" if one.fixed else ""
 
 
+def remove_unnamed_records(bugs: Iterable[Bug], folder: Path = BUGS_FILE.parent) -> None:
+    """Remove the records of release data that no bug names."""
+    named = {(bug.surface, bug.case) for bug in bugs}
+    for path in folder.glob("*.json"):
+        data = json.loads(path.read_text("utf-8"))
+        data["records"] = [one for one in data["records"] if (one["surface"], one["case"]) in named]
+        path.write_text(release_data_json(data), "utf-8")
+
+
 if __name__ == "__main__":
+    remove_unnamed_records(read_bugs())
     PAGE.write_text(replay_page(), "utf-8")
