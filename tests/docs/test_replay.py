@@ -10,7 +10,7 @@ from conformance.cases.schema import catalogue_folder
 from conformance.catalogue.lock import LOCK_FILE, read_lock_file
 from conformance.judging.release_answers import AnswerRange, Evidence, read_release_data
 from docs.generate import replay
-from docs.generate.replay import Answer, Bug, Replay
+from docs.generate.replay import Answer, Bug, Replay, ReplayStatus
 from reports.results.vocabulary import Level
 
 BUGS = replay.read_bugs()
@@ -55,12 +55,12 @@ def test_every_fixed_release_is_right(found):
 
 
 def test_every_detected_bug_cites_what_the_release_returned(found):
-    detected = [one for one in found if one.status in (replay.DETECTED, replay.DETECTED_CONVENTION)]
+    detected = [one for one in found if one.status in (ReplayStatus.DETECTED, ReplayStatus.DETECTED_CONVENTION)]
     assert [one.bug.report for one in detected if not one.had.span.evidence.observed] == []
 
 
 def test_only_a_bug_that_was_not_detected_has_a_reason(found):
-    detected = (replay.DETECTED, replay.DETECTED_CONVENTION)
+    detected = (ReplayStatus.DETECTED, ReplayStatus.DETECTED_CONVENTION)
     assert [one.bug.report for one in found if bool(one.bug.reason) == (one.status in detected)] == []
 
 
