@@ -29,6 +29,7 @@ class BuildingBlock(Word):
     RELU = "relu"
     NEGATE = "negate"
     SCALE = "scale"  # multiply by the constant `scale`
+    POWER = "power"  # raise to the parameter `exponent`, an expression as text
     CROP = "crop"
     SUBSAMPLE = "subsample"  # select every n-th cell; n is the stride
     OVER_ONES = "over_ones"  # divide the result of `parts` for x by their result for ones
@@ -220,6 +221,7 @@ BUILDING_BLOCK_EXTENTS: Mapping[BuildingBlock, Callable[[Step], tuple[int, ...]]
         BuildingBlock.RELU: lambda step: step.shape[2:],
         BuildingBlock.NEGATE: lambda step: step.shape[2:],
         BuildingBlock.SCALE: lambda step: step.shape[2:],
+        BuildingBlock.POWER: lambda step: step.shape[2:],
         BuildingBlock.CROP: Step._padded_extents,
         BuildingBlock.SUBSAMPLE: Step._subsampled_extents,
         BuildingBlock.OVER_ONES: lambda step: step.parts[-1].output[2:],

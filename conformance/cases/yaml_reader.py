@@ -119,9 +119,9 @@ class _Constructor:
 
     def __init__(self, document: YamlDocument, text: str) -> None:
         self.document = document
-        self.loader = YAML_LOADER(text)
-        self.next_event: Callable[[], Any] = self.loader.get_event
-        self.resolve: Callable[..., str] = self.loader.resolve
+        loader = YAML_LOADER(text)
+        self.next_event: Callable[[], Any] = loader.get_event
+        self.resolve: Callable[..., str] = loader.resolve
 
     def read_document(self) -> None:
         """Set the data of the document. Raises YAMLError or CatalogueError."""

@@ -11,6 +11,7 @@ from conformance.adapters import registry
 from conformance.adapters.api import Declaration, Surface, without_label
 from conformance.cases.arrays import ArraySpec, json_value
 from conformance.cases.case import Answers, Case, Rejected
+from conformance.judging.tested_values import describe_values
 from reports.results.vocabulary import CONTRADICTORY_ANSWERS
 
 CONVENTIONS_FORMAT = 1
@@ -171,6 +172,7 @@ def _convention_record(convention: Convention) -> dict[str, Any]:
         "source": first.source,
         "answers": convention.answer_texts,
         "cases": [case.id for case in convention.cases],
+        "tested": describe_values(convention.cases),
         "surfaces": {name: _answer_record(answer) for name, answer in convention.answers_by_surface.items()},
     }
 

@@ -21,12 +21,19 @@ from conformance.exploration.finding_conditions import CORRECT_STATUSES
 from conformance.judging.ledger import load_ledger
 from conformance.models.layer import MAX_NUMBER, ModelLayer
 from conformance.models.padded_layers import one_call_questions, one_call_request
-from conformance.models.partial_norms import scaled_norm_program, scales_partial_windows
 from conformance.models.questions import NORM, SPECIAL_NUMBERS
+from conformance.models.source_norms import (
+    averaged_powers_of_whole_windows,
+    averages_signed_powers,
+    is_even,
+    scaled_norm,
+    source_norm_program,
+)
 from conformance.models.verdicts import Audit, AuditedLayer, LayerQuestions, TargetVerdict
 from conformance.translation import text, verified
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
+from conformance.translation.lowering import translate_steps
 from conformance.translation.option_text import size_text
 from conformance.translation.rewrites import REWRITES, SINGLE_CALLS
 from conformance.translation.side_by_side import (
@@ -50,6 +57,16 @@ SLICED_BINS = (
     "before the conversion, write the layer as the {} of these slices, one axis after the other, and join them; "
     "this audit has run it with these operators of the target, and --full-programs prints the graph"
 )
+NOT_RUN = "not run in this audit"
+SCALED_NORM = (
+    "which counts the last window as a whole one: the norm of the reference, multiplied by the root of the cells of a "
+    "window over those inside the input. The norm alone: {}. The numbers that multiply it are for this input size"
+)
+AVERAGED_POWERS = (
+    "also for negative numbers and partial windows: the average of the powers, multiplied by the cells of a whole "
+    f"window, and the root of this; {NOT_RUN}"
+)
+FRACTIONAL = "a fractional power of a negative number is NaN, and the result is NaN only if the target's average is"
 PAD = "pad"
 Programs = Mapping[tuple[int, str], str]
 """What to write, by the number of the distinct layer and the name of the target."""
@@ -105,8 +122,9 @@ def rewrite_programs(
                 lines += [] if bins else change_lines(case, surface, source, width)
             elif case is not None:
                 lines += _program_lines(case, backend, surface, verdict, width)
-            if verdict.source_deviations and source and not is_converted:
-                lines = list(scaled_norm_lines(one, (backend, surface), source, width)) or lines
+            if source and one.layer.operator == NORM:
+                write = source_norm_change if is_converted else source_norm_lines
+                lines = list(write(one, (backend, surface), source, width)) or lines
             if lines:
                 found[number, surface.name] = "\n".join(lines)
     return found
@@ -137,24 +155,54 @@ def source_lines(verdict: TargetVerdict, source: Surface | None, surface: Surfac
         yield from _comment(f"for {numbers}, {answers} (convention {one.convention})", width)
 
 
-def scaled_norm_lines(one: AuditedLayer, target: tuple[Backend, Surface], source: Surface, width: int) -> Iterator[str]:
-    """Yield the program with the result of the model for a norm whose partial windows its framework scales."""
+def source_norm_lines(one: AuditedLayer, target: tuple[Backend, Surface], source: Surface, width: int) -> Iterator[str]:
+    """Yield the program with the result of the model for a norm that its framework computes from averaged powers."""
     backend, surface = target
-    if one.layer.operator != NORM or not scales_partial_windows(source):
-        return
-    case = case_of_layer(one.layer)
-    program = scaled_norm_program(case, surface)
+    verdict, case = one.verdicts[surface.name], case_of_layer(one.layer)
+    program = source_norm_program(case, surface) if _has_other_norm(case, verdict, source) else None
     if program is None:
         return
     yield from _comment(text.TranslatedCase(case).heading, width)
-    verified = verified_text(one.verdicts[surface.name])
-    yield from _comment(
-        f"the result of {source.name}, which counts the last window as a whole one: the norm of the reference, "
-        f"multiplied by the root of the cells of a window over those inside the input. The norm alone: {verified}. The "
-        "numbers that multiply it are for this input size",
-        width,
-    )
+    if isinstance(program, Unsupported):
+        reason = f"the suite has no program with the result of {source.name} on {surface.name}: {program.reason}"
+        yield from _comment(reason, width)
+        return
+    verified = verified_text(verdict)
+    about = SCALED_NORM.format(verified) if scaled_norm(case_step(case)) and verdict.results else AVERAGED_POWERS
+    yield from _comment(f"the result of {source.name}, {about}", width)
+    yield from _fractional_power(case, width)
     yield program_with_setup(backend, program).rstrip("\n")
+
+
+def source_norm_change(
+    one: AuditedLayer, target: tuple[Backend, Surface], source: Surface, width: int
+) -> Iterator[str]:
+    """Yield how to write a norm in the model with operators that a converter finds on a target."""
+    _, surface = target
+    verdict, case = one.verdicts[surface.name], case_of_layer(one.layer)
+    if not _has_other_norm(case, verdict, source):
+        return
+    steps = averaged_powers_of_whole_windows(case_step(case))
+    program = translate_steps(case, surface, steps) if steps else None
+    if program is None or isinstance(program, Unsupported):
+        return
+    about = "before the conversion, write the layer with these operators, which {} has. They have the result of {}; {}"
+    yield from _comment(about.format(surface.name, source.name, NOT_RUN), width)
+    yield from _fractional_power(case, width)
+    for step in steps:
+        lines = lower_step(step, source, native_only=False, inner=True)
+        yield from _comment(_step_text(step), width) if isinstance(lines, Unsupported) else lines[0]
+
+
+def _fractional_power(case: Case, width: int) -> list[str]:
+    return _comment(FRACTIONAL, width) if case.parameters["p"] % 1 else []
+
+
+def _has_other_norm(case: Case, verdict: TargetVerdict, source: Surface) -> bool:
+    """Whether the model's framework computes a norm otherwise than the program of the suite."""
+    step, is_known = case_step(case), bool(verdict.source_deviations or verdict.conventions)
+    differs = is_known and (bool(scaled_norm(step)) or not is_even(step))
+    return (differs or verdict.verdict is LayerVerdict.UNSUPPORTED) and averages_signed_powers(source)
 
 
 def _bin_lines(one: AuditedLayer, surface: Surface, width: int, is_converted: bool) -> Iterator[str]:
@@ -188,7 +236,28 @@ def _unsupported_lines(one: AuditedLayer, surface: Surface, width: int) -> list[
     verdict = one.verdicts[surface.name]
     if verdict.verdict is not LayerVerdict.UNSUPPORTED:
         return []
-    return _comment(f"the suite has no program for {one.layer.operator} on {surface.name}: {verdict.reason}", width)
+    reason = f"the suite has no program for {one.layer.operator} on {surface.name}: {verdict.reason}"
+    return [*_comment(reason, width), *_slice_lines(one.layer, width)]
+
+
+def _slice_lines(layer: ModelLayer, width: int) -> Iterator[str]:
+    """Yield the slices whose maxima or minima, one axis after the other, are a layer with windows."""
+    operator = OPERATORS[layer.operator]
+    is_extreme = operator.arithmetic is Arithmetic.SELECTION and operator.geometry is Geometry.WINDOWS
+    if not is_extreme or len(operator.outputs) > 1:
+        return
+    step = case_step(case_of_layer(layer))
+    word, value = ("minimum", "infinity") if step.operator == "min_pool" else ("maximum", "minus infinity")
+    padding = f"pad the input with {value} by {size_text(step.padding_to_last_window)}, and "
+    padding *= any(map(any, step.padding_to_last_window))
+    yield from _comment(f"{padding}take the {word} of these slices, one spatial axis after the other; {NOT_RUN}", width)
+    walk = step.windows
+    for axis, (window, dilation, stride, count) in enumerate(
+        zip(walk.window, step.dilation, walk.stride, walk.output, strict=True)
+    ):
+        starts = range(0, window * dilation, dilation)
+        slices = (f"{start}:{start + (count - 1) * stride + 1}:{stride}" for start in starts)
+        yield from _comment(f"spatial axis {axis}: {', '.join(slices)}", width)
 
 
 def _has_equal_bins(layer: ModelLayer) -> bool:

@@ -209,9 +209,15 @@ def _generic_lowerings(surface: Surface) -> Mapping[str, Lowering]:
     return {
         BuildingBlock.NEGATE: lambda _step: "-x",
         BuildingBlock.SCALE: lambda _step: "x * scale",
+        BuildingBlock.POWER: lambda step: f"x ** {in_parentheses(step.parameters['exponent'])}",
         BuildingBlock.CROP: lambda step: source_text.crop(step, channels_last=surface.channels_last),
         BuildingBlock.SUBSAMPLE: lambda step: source_text.subsample(step, channels_last=surface.channels_last),
     }
+
+
+def in_parentheses(expression: str) -> str:
+    """Return an expression as an operand: a number as it is, a quotient in parentheses."""
+    return f"({expression})" if "/" in expression else expression
 
 
 def _step_lines(step: Step, surface: Surface, code: str | tuple[str, ...]) -> list[str]:

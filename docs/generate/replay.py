@@ -1,11 +1,13 @@
 """Generate the page of replayed bugs, replay.md: bugs that others published, and what the suite returns for them.
 
 `python -m docs.generate.replay` updates the page. docs/replay/bugs.yaml lists the bugs. The answers of releases are in
-docs/compat and, for more cases and backends, in docs/replay: release data in the format of docs/compat/schema.json.
+docs/compat and, for more cases and backends, in docs/replay: release data in the format of docs/compat/schema.json, as
+`conformance compat` writes it. The command removes the records there that no bug names.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +25,8 @@ from conformance.judging.release_answers import (
     release_data_files,
 )
 from docs.generate.backends import REPOSITORY_ROOT
+from reports.analysis.release_history import release_data_json
+from reports.results.vocabulary import Word
 from reports.views.markdown_layout import code_span, table_text
 from reports.views.template_environment import render_markdown_template
 
@@ -33,6 +37,16 @@ TRACKER = "https://github.com/{}/issues/{}"
 """GitHub redirects to the pull request if the number is one."""
 Key = tuple[str, str, str]
 """Surface, case and release."""
+
+
+class ReplayStatus(Word):
+    """What a run of the release with a bug shows."""
+
+    DETECTED = "detected"
+    DETECTED_CONVENTION = "detected as a convention"
+    NOT_DETECTED = "not detected"
+    NOT_RUN = "not run"
+    OUT_OF_SCOPE = "out of scope"
 
 
 class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,20 +96,15 @@ class Replay:
     fixed: Answer | None
 
     @property
-    def status(self) -> str:
+    def status(self) -> ReplayStatus:
         """The section of the page that the bug belongs to."""
         if not self.bug.in_scope:
-            return OUT_OF_SCOPE
+            return ReplayStatus.OUT_OF_SCOPE
         if self.had is None:
-            return NOT_RUN
+            return ReplayStatus.NOT_RUN
         if not self.had.differs:
-            return NOT_DETECTED
-        return DETECTED if self.had.declared is None else DETECTED_CONVENTION
-
-
-DETECTED, DETECTED_CONVENTION, NOT_DETECTED, NOT_RUN, OUT_OF_SCOPE = (
-    "detected", "detected as a convention", "not detected", "not run", "out of scope",
-)  # fmt: skip
+            return ReplayStatus.NOT_DETECTED
+        return ReplayStatus.DETECTED if self.had.declared is None else ReplayStatus.DETECTED_CONVENTION
 
 
 def read_bugs(path: Path = BUGS_FILE) -> tuple[Bug, ...]:
@@ -134,7 +143,7 @@ def replay_page() -> str:
     """Return the whole page."""
     data = run_data()
     found = replays(read_bugs(), answers_by_key(data))
-    by_status = {status: [one for one in found if one.status == status] for status in STATUSES}
+    by_status = {status: [one for one in found if one.status == status] for status in ReplayStatus}
     run = [one for one in found if one.had]
     return render_markdown_template(
         "docs.generate",
@@ -147,23 +156,20 @@ def replay_page() -> str:
         run_and_right=sum(one.fixed is not None and not one.fixed.differs for one in run),
         unfixed=sum(not one.bug.fixed for one in run),
         trackers=_tracker_table(found),
-        detected=_run_table(by_status[DETECTED]),
-        conventions=_run_table(by_status[DETECTED_CONVENTION]),
-        not_detected=_reason_table(by_status[NOT_DETECTED], "why not"),
-        not_run=_reason_table(by_status[NOT_RUN], "why the release was not run"),
-        out_of_scope=_reason_table(by_status[OUT_OF_SCOPE], "why"),
+        detected=_run_table(by_status[ReplayStatus.DETECTED]),
+        conventions=_run_table(by_status[ReplayStatus.DETECTED_CONVENTION]),
+        not_detected=_reason_table(by_status[ReplayStatus.NOT_DETECTED], "why not"),
+        not_run=_reason_table(by_status[ReplayStatus.NOT_RUN], "why the release was not run"),
+        out_of_scope=_reason_table(by_status[ReplayStatus.OUT_OF_SCOPE], "why"),
         platforms=sorted({one.platform for one in data}),
     )
-
-
-STATUSES = (DETECTED, DETECTED_CONVENTION, NOT_DETECTED, NOT_RUN, OUT_OF_SCOPE)
 
 
 def _tracker_table(found: Sequence[Replay]) -> str:
     counts = Counter((one.bug.report.partition("#")[0], one.status) for one in found)
     trackers = sorted({tracker for tracker, _ in counts})
-    rows = [[tracker, *(str(counts[tracker, status] or "") for status in STATUSES)] for tracker in trackers]
-    return table_text(["tracker", *STATUSES], rows)
+    rows = [[tracker, *(str(counts[tracker, status] or "") for status in ReplayStatus)] for tracker in trackers]
+    return table_text(["tracker", *ReplayStatus], rows)
 
 
 def _run_table(found: Iterable[Replay]) -> str:
@@ -191,7 +197,8 @@ def report_link(report: str) -> str:
 def _had_cells(answer: Answer) -> list[str]:
     run = answer.span.run
     versions = run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}"
-    observed = answer.span.evidence.observed
+    # The last output of a process that ended has addresses and times.
+    observed = answer.span.evidence.observed.partition("; last output:")[0]
     return [versions, f"{answer.span.answer}: {observed}" if observed else answer.span.answer]
 
 
@@ -199,5 +206,15 @@ def _fixed_cell(one: Replay) -> str:
     return f"{one.bug.fixed} ({one.fixed.span.answer})" if one.fixed else ""
 
 
+def remove_unnamed_records(bugs: Iterable[Bug], folder: Path = BUGS_FILE.parent) -> None:
+    """Remove the records of release data that no bug names."""
+    named = {(bug.surface, bug.case) for bug in bugs}
+    for path in folder.glob("*.json"):
+        data = json.loads(path.read_text("utf-8"))
+        data["records"] = [one for one in data["records"] if (one["surface"], one["case"]) in named]
+        path.write_text(release_data_json(data), "utf-8")
+
+
 if __name__ == "__main__":
+    remove_unnamed_records(read_bugs())
     PAGE.write_text(replay_page(), "utf-8")

@@ -8,9 +8,9 @@ import pytest
 from conformance import ConformanceError
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue.lock import LOCK_FILE, read_lock_file
-from conformance.judging.release_answers import AnswerRange, Evidence
+from conformance.judging.release_answers import AnswerRange, Evidence, read_release_data
 from docs.generate import replay
-from docs.generate.replay import Answer, Bug, Replay
+from docs.generate.replay import Answer, Bug, Replay, ReplayStatus
 from reports.results.vocabulary import Level
 
 BUGS = replay.read_bugs()
@@ -55,12 +55,12 @@ def test_every_fixed_release_is_right(found):
 
 
 def test_every_detected_bug_cites_what_the_release_returned(found):
-    detected = [one for one in found if one.status in (replay.DETECTED, replay.DETECTED_CONVENTION)]
+    detected = [one for one in found if one.status in (ReplayStatus.DETECTED, ReplayStatus.DETECTED_CONVENTION)]
     assert [one.bug.report for one in detected if not one.had.span.evidence.observed] == []
 
 
 def test_only_a_bug_that_was_not_detected_has_a_reason(found):
-    detected = (replay.DETECTED, replay.DETECTED_CONVENTION)
+    detected = (ReplayStatus.DETECTED, ReplayStatus.DETECTED_CONVENTION)
     assert [one.bug.report for one in found if bool(one.bug.reason) == (one.status in detected)] == []
 
 
@@ -70,6 +70,17 @@ def test_every_case_is_still_the_one_that_was_run(data):
     run = {(one.surface, one.case): one.digest for file in data for one in file.records}
     frozen = read_lock_file(catalogue_folder() / LOCK_FILE).records
     assert {key for key in named if run[key] != frozen[key[1]].digest} == set()
+
+
+def test_release_data_has_only_records_that_a_bug_names(tmp_path):
+    """The records of docs/replay: all are named, so that removing the others changes nothing."""
+    for path in replay.BUGS_FILE.parent.glob("*.json"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    replay.remove_unnamed_records(BUGS, tmp_path)
+    for path in tmp_path.glob("*.json"):
+        assert path.read_text("utf-8") == (replay.BUGS_FILE.parent / path.name).read_text("utf-8")
+    replay.remove_unnamed_records(BUGS[:1], tmp_path)
+    assert all(read_release_data(path).records == () for path in tmp_path.glob("keras*.json"))
 
 
 def bug(**fields):

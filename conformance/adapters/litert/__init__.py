@@ -66,6 +66,12 @@ def _mode(resolver: str) -> ModeSelector:
     return lambda _case: f"resolver = OpResolverType.{resolver}\n"
 
 
+def _power(step: Step) -> Code:
+    if step.dtype != "float32":
+        return Unsupported("POW has no 16-bit numbers")
+    return node("POW", ["x", f"np.float32({step.parameters['exponent']})"], "schema.PowOptionsT()")
+
+
 def _scale(step: Step) -> Code:
     if step.dtype != "float32":
         return Unsupported("MUL rounds its result to 16 bits")
@@ -109,6 +115,7 @@ FIELDS: dict[str, Any] = {
         "pad": padding.pad,
         "negate": lambda _step: node("NEG", ["x"]),
         "scale": _scale,
+        "power": _power,
         "crop": padding.crop,
         "subsample": padding.subsample,
     },

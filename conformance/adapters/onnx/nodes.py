@@ -300,6 +300,10 @@ NODE_LOWERINGS: Mapping[str, Lowering] = {
 BUILDING_BLOCKS: Mapping[str, Lowering] = {
     "negate": lambda _step: "Neg(x)",
     "scale": lambda _step: "Mul(x, scale)",
+    "power": lambda step: (
+        f"power = np.array({step.parameters['exponent']}, np.{step.dtype})",
+        "x = Pow(x, power)",
+    ),
     "crop": crop,
     "subsample": subsample,
 }

@@ -10,9 +10,12 @@ from conformance.adapters.api import Surface
 from conformance.adapters.onnx.graph import OPSET_VERSION
 from conformance.adapters.onnxruntime import surfaces_with_opset
 
-OPSETS = (("1.25", OPSET_VERSION), ("1.24", 25), ("1.23", 23), ("1.21", 22), ("1.18", 21), ("1.17", 20), ("1.16", 19))
+OPSETS = (
+    *(("1.25", OPSET_VERSION), ("1.24", 25), ("1.23", 23), ("1.21", 22), ("1.18", 21), ("1.17", 20), ("1.16", 19)),
+    *(("1.14", 18), ("1.12", 17), ("1.11", 16), ("1.9", 15), ("1.8", 14), ("1.6", 13)),
+)
 """First release and newest opset, newest first. See docs/Versioning.md of ONNX Runtime."""
-OLDEST_OPSET = 18
+OLDEST_OPSET = 12
 
 
 def release_surfaces(version: str) -> Sequence[Surface]:

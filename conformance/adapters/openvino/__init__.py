@@ -215,6 +215,7 @@ SURFACES: tuple[Surface, ...] = (
             "relu": lambda _step: "ops.relu(x)",
             "negate": lambda _step: "ops.negative(x)",
             "scale": lambda _step: "ops.multiply(x, scale)",
+            "power": lambda step: f"ops.power(x, np.{step.dtype}({step.parameters['exponent']}))",
             "crop": padding.crop,
             "subsample": _subsample,
         },

@@ -121,6 +121,7 @@ def _surface(
         building_blocks={
             BuildingBlock.NEGATE: lambda _step: "tf.neg(x)",
             BuildingBlock.SCALE: lambda _step: "tf.mul(x, scale)",
+            BuildingBlock.POWER: lambda step: f"tf.pow(x, {step.parameters['exponent']})",
             BuildingBlock.CROP: padding.crop,
             BuildingBlock.SUBSAMPLE: _subsample,
         },

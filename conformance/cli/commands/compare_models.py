@@ -29,6 +29,8 @@ DEFAULT_TIME_LIMIT = 300.0
 """Seconds for all runs of one model."""
 MAX_OTHER_DIFFERENCES = 20
 """Number of layers after the first difference whose reasons are printed."""
+MAX_REORDERED = 3
+"""Number of layers in another order that are named."""
 MIN_RANK = 3
 """Smallest number of axes of an input: batch, channels, and one spatial axis."""
 
@@ -179,6 +181,7 @@ def comparison_lines(comparisons: Sequence[RunComparison]) -> Iterator[str]:
     first = next((one for one in comparisons if one.first), comparisons[0])
     yield from _layer_table(first)
     yield from _parts_lines(first)
+    yield from _order_lines(first)
     yield ""
     for one in comparisons:
         if one.first is None:
@@ -241,6 +244,15 @@ def _parts_lines(run: RunComparison) -> Iterator[str]:
                 count, joining = side.call.parts.count, side.call.parts.joining.value
                 lines.append(f"{layer.source.name}: {text}{count} calls in the {own}, {joining}")
     yield from ("", *lines) if lines else ()
+
+
+def _order_lines(run: RunComparison) -> Iterator[str]:
+    """Yield a line with the layers that run in another order in the port."""
+    found = [f"{layer.name} before {other.name}" for layer, other in run.aligned.earlier_in_port]
+    if found:
+        further = f", and {len(found) - MAX_REORDERED} more" if len(found) > MAX_REORDERED else ""
+        yield ""
+        yield f"Another order in the port: {', '.join(found[:MAX_REORDERED])}{further}"
 
 
 def _rows_without_partner(run: RunComparison, position: int) -> Iterator[tuple[str, ...]]:

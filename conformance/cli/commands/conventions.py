@@ -23,6 +23,7 @@ from conformance.judging.conventions import (
     conventions_record,
     find_conventions,
 )
+from conformance.judging.tested_values import describe_values
 from reports.views.markdown_layout import code_span, table_text
 from reports.views.template_environment import render_markdown_template
 
@@ -128,6 +129,7 @@ def convention_lines(convention: Convention, *, observed: bool) -> Iterator[str]
     if first.source:
         yield from _wrap_text(f"Source: {first.source}", "  ")
     yield from _wrap_text(f"Cases: {', '.join(case.id for case in convention.cases)}", "  ", "    ")
+    yield from _wrap_text(f"Tested: {describe_values(convention.cases)}", "  ", "    ")
     yield ""
     for name, meaning in convention.answer_texts.items():
         yield from _wrap_text(f"{name}: {meaning}", "  ", "    ")
@@ -173,6 +175,7 @@ def conventions_page(found: Sequence[Convention], *, observed: bool) -> str:
         answer_table=lambda conventions: _answer_table(conventions, observed=observed),
         quotations=_quotations,
         dependences=_dependences,
+        tested=lambda convention: describe_values(convention.cases),
     )
 
 

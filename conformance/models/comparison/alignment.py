@@ -36,11 +36,13 @@ class AlignedLayers:
     """Layers of two models that belong together, in the order of the source, and those without a partner.
 
     only_in_source, only_in_port: with the number of pairs before each layer.
+    earlier_in_port: layers of the source that run earlier in the port, each with the layer before which it runs there.
     """
 
     pairs: Sequence[tuple[ModelLayer, ModelLayer]]
     only_in_source: Sequence[tuple[int, ModelLayer]]
     only_in_port: Sequence[tuple[int, ModelLayer]]
+    earlier_in_port: Sequence[tuple[ModelLayer, ModelLayer]] = ()
 
 
 def align_layers(source: Sequence[ModelLayer], port: Sequence[ModelLayer]) -> AlignedLayers:
@@ -53,7 +55,18 @@ def align_layers(source: Sequence[ModelLayer], port: Sequence[ModelLayer]) -> Al
         [(source[first], port[second]) for first, second in pairs],
         list(_without_partner(source, [first for first, _ in pairs])),
         list(_without_partner(port, [second for _, second in pairs])),
+        [(source[first], source[other]) for first, other in _earlier_layers(pairs)],
     )
+
+
+def _earlier_layers(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the first layer of each pair that runs earlier in the other model, and the one that it overtakes."""
+    last = (-1, -1)
+    for pair in pairs:
+        if pair[1] < last[1]:
+            yield pair[0], last[0]
+        else:
+            last = pair
 
 
 def _without_partner(layers: Sequence[ModelLayer], paired: Sequence[int]) -> Iterator[tuple[int, ModelLayer]]:

@@ -97,6 +97,19 @@ def test_whatever_can_be_read_past_is_reported_together(tmp_path):
     assert read_yaml_with_errors(path).data == {"a": 1, "b": None, "c": [2, None]}
 
 
+def test_values_inside_a_rejected_value_have_no_errors_of_their_own(tmp_path):
+    text = "a: !own {b: 1:30}\na: [1:30, {c: 1, c: 2}]\n? [1:30]\n: {d: 1:30}\ne: 5\n"
+    path = tmp_path / "file.yaml"
+    path.write_text(text, "utf-8")
+    document = read_yaml_with_errors(path)
+    assert document.data == {"a": None, "e": 5}
+    assert [document.line_of(key_path) for key_path in document.errors] == [1, 2, 3]
+
+
+def test_second_document_is_rejected_with_its_line(tmp_path):
+    assert refusal(tmp_path, "a: 1\n---\nb: [1\n").startswith("2: a second YAML document begins here")
+
+
 def test_key_that_is_no_word_is_rejected(tmp_path):
     assert refusal(tmp_path, "a: 1\n? [b]\n: 2\n").startswith("2: a key must be a word")
 

@@ -1,8 +1,11 @@
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import reference
+from conformance.cases.steps import case_step
 from conformance.catalogue import describe
 from conformance.exploration.evaluation import SurfaceResult
 from conformance.judging.ledger import LedgerEntry
@@ -215,8 +218,47 @@ def test_a_partial_norm_has_the_result_of_the_model():
     assert "counts the last window as a whole one" in text
     assert '"Mul"' in text
     assert program(whole, **options).startswith("# this computes the result of the reference for integers, and torch")
-    odd = replace(cut, parameters={**norm, "p": 3})
-    assert program(odd, **options).startswith("# this computes the result of the reference for integers, and torch")
+    odd = program(replace(whole, parameters={**norm, "p": 3}), **options)
+    assert "also for negative numbers" in " ".join(odd.replace("#", " ").split())
+    assert [part in odd for part in ('"LpPool"', '"AveragePool"', '"Pow"')] == [False, True, True]
+    assert "a fractional power" not in odd
+    assert "a fractional power" in program(replace(whole, parameters={**norm, "p": 2.5}), **options)
+
+
+def test_a_norm_that_a_converted_target_lacks_is_written_with_operators_that_it_has():
+    parameters = {"window": (3, 3), "stride": (2, 2), "p": 3, "rounding": "ceil"}
+    layer = ModelLayer("p", "lp_pool", parameters, (1, 4, 8, 8))
+    functional = describe.surfaces_by_name()["torch.nn.functional"][1]
+    text = program(layer, "", LITERT, source=functional, verdict=LayerVerdict.UNSUPPORTED, results={})
+    code = [line for line in text.splitlines() if not line.startswith("#")]
+    assert code[:3] == ["x = F.pad(x, (0, 1, 0, 1))", "x = x ** 3", "x = F.avg_pool2d(x, 3, stride=2)"]
+    assert code[-1] == "x = x ** (1 / 3)"
+    assert "not run in this audit" in text
+
+
+@pytest.mark.parametrize("operator", ["max_pool", "min_pool"])
+@pytest.mark.parametrize(("stride", "rounding"), [(2, "ceil"), (1, "floor"), (3, "floor")])
+def test_dilated_maxima_without_a_program_are_those_of_slices(operator, stride, rounding):
+    geometry = {"window": (3, 2), "stride": (stride,) * 2, "padding": ((1, 1), (1, 0)), "dilation": (2, 3)}
+    layer = ModelLayer("p", operator, {**geometry, "rounding": rounding}, (1, 2, 9, 10))
+    text = program(layer, "", LITERT, verdict=LayerVerdict.UNSUPPORTED, reason="no dilation", results={})
+    pads = case_step(case_of_layer(layer)).padding_to_last_window
+    sign, reduce = (-1, np.maximum) if operator == "max_pool" else (1, np.minimum)
+    x = np.random.default_rng(3).permutation(180).reshape(layer.shape).astype(np.float32)
+    found = np.pad(x, ((0, 0), (0, 0), *pads), constant_values=sign * np.inf)
+    for axis in range(2):
+        slices = re.search(rf"spatial axis {axis}: (.*)", text).group(1).split(", ")
+        index = (slice(None),) * (2 + axis)
+        found = reduce.reduce([found[(*index, slice(*map(int, one.split(":"))))] for one in slices])
+    pool = getattr(reference, operator)
+    np.testing.assert_array_equal(found, pool(x, **geometry, rounding=rounding))
+
+
+def test_indices_without_a_program_are_not_those_of_slices():
+    parameters = {"window": (2, 2), "stride": (2, 2), "output": "indices"}
+    layer = ModelLayer("p", "max_pool_with_indices", parameters, (1, 2, 4, 4))
+    text = program(layer, "", LITERT, verdict=LayerVerdict.UNSUPPORTED, reason="no indices", results={})
+    assert text == "# the suite has no program for max_pool_with_indices on litert: no indices"
 
 
 @pytest.mark.parametrize(("mode", "cells"), [("edge", "min(max(i, 0), 7)"), ("wrap", "i % 8")])

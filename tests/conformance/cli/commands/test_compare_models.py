@@ -2,6 +2,10 @@ import numpy as np
 import pytest
 
 from conformance.adapters import registry
+from conformance.cli.commands.compare_models import comparison_lines
+from conformance.models.comparison.alignment import align_layers
+from conformance.models.comparison.compare import RunComparison
+from tests.conformance.models.comparison.test_alignment import network
 from tests.conformance.models.comparison.test_recording import CAPTURE, POOL
 
 WRONG = "lambda x: x.reshape(1, 2, 2, 2).min(-1)"
@@ -31,6 +35,19 @@ def test_the_first_layer_that_differs_is_named(conformance):
     assert status == 1
     assert "normal: layer first differs (port: first)" in out
     assert "The recorded parameters and weights are the same, so the frameworks compute different results." in out
+
+
+def test_another_order_of_branches_is_named():
+    layers = network(["a", "b", "c", "d", "e", "shortcut"])
+    for port, text in (([layers[-1], *layers[:-1]], "shortcut before e"), (layers[::-1], "before a, and 2 more")):
+        (line,) = [
+            one
+            for one in comparison_lines([RunComparison("normal", [], align_layers(layers, port), None)])
+            if one.startswith("Another order")
+        ]
+        assert line.endswith(text)
+    same = comparison_lines([RunComparison("normal", [], align_layers(layers, layers), None)])
+    assert not any(one.startswith("Another order") for one in same)
 
 
 def test_an_array_can_be_the_input(conformance, files):

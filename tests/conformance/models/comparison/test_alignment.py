@@ -84,6 +84,9 @@ def test_branches_in_another_order_are_paired():
     source = network(["first", "second", "shortcut"])
     port = [source[2], *source[:2]]
     assert paired(source, port) == [(one, one) for one in ("first", "second", "shortcut")]
+    found = [(layer.name, other.name) for layer, other in align_layers(source, port).earlier_in_port]
+    assert found == [("shortcut", "second")]
+    assert not align_layers(source, source).earlier_in_port
 
 
 def test_the_alignment_of_many_layers_is_fast():
