@@ -289,6 +289,9 @@ def test_operators_that_select_have_bound_zero(name, dtype):
         "fractional_max_pool": (x, 2, 3, draws[..., :1]),
         "stochastic_pool": (x, 3, draws),
         "pad": (x, [(2, 2)]),
+        "depth_to_space": (x.reshape(1, 9, 1), 3),
+        "depth_to_space_grad": (x, x.reshape(1, 9, 1), 3),
+        "space_to_depth_grad": (x.reshape(1, 3, 3), x, 3),
     }
     results = reference.OPERATORS[name](*arguments.get(name, (x, 3)))
     for exact in results if isinstance(results, tuple) else [results]:

@@ -17,6 +17,7 @@ from conformance.adapters.api import (
     number_argument,
     sizes_argument,
 )
+from conformance.adapters.api.blocks.reading import block_layers
 from conformance.adapters.api.resizing.reading import half_pixel_interpolation, plane_size
 from conformance.adapters.keras import VARIANTS
 from conformance.adapters.tensorflow.keras_layers import (
@@ -27,6 +28,7 @@ from conformance.adapters.tensorflow.keras_layers import (
     WHOLE_IMAGE,
     transposed_parameters,
 )
+from conformance.cases.operators import BlockOrder
 
 # The modes of keras.ops.pad are those of NumPy; an engine may also accept its own names, such as PyTorch's circular.
 PADDING_MODES = {mode: mode for mode in ("constant", "edge", "reflect", "symmetric", "wrap")} | {"circular": "wrap"}
@@ -108,8 +110,17 @@ RESIZE = LayerSignature(
     ignored_arguments=FILL_ARGUMENTS,
     adjust=_resized,
 )
+BLOCK_LAYERS = block_layers(
+    {operator: f"{operator}(x, block_size, data_format=None)" for operator in ("depth_to_space", "space_to_depth")},
+    BlockOrder.DCR,
+    array="x",
+    # With channels first, the order depends on the engine.
+    required_values={"data_format": (None, "channels_last")},
+)
 # keras.ops and keras.layers are the same on every engine; only the behaviour differs.
-OPS_DIALECT = Dialect(("keras.ops", "ops", "tf.keras.ops", "keras.ops.image", "ops.image"), (*OPS_LAYERS, RESIZE))
+OPS_DIALECT = Dialect(
+    ("keras.ops", "ops", "tf.keras.ops", "keras.ops.image", "ops.image"), (*OPS_LAYERS, RESIZE, *BLOCK_LAYERS)
+)
 DIALECTS = {
     **{f"keras-{engine}.ops": OPS_DIALECT for engine in VARIANTS},
     # The layers of Keras 3 have the same signatures as those of tf.keras.

@@ -22,6 +22,8 @@ from conformance.adapters.api import (
     rounding_argument,
     sizes_argument,
 )
+from conformance.adapters.api.blocks.reading import block_layers
+from conformance.cases.operators import BlockOrder
 
 POOLING_ARGUMENTS = {
     "window": sizes_argument("pool_size"),
@@ -221,8 +223,17 @@ ND_LAYERS = (
     ),
 )
 
+BLOCK_LAYERS = block_layers(
+    {
+        "depth_to_space": "depth_to_space(data, block_size, name=None)",
+        "space_to_depth": "space_to_depth(data, block_size, name=None)",
+    },
+    BlockOrder.DCR,
+    array="data",
+)
+
 DIALECTS = {
-    "mxnet.nd": Dialect(("nd", "mx.nd", "mxnet.nd", "mx.nd.contrib", "nd.contrib"), ND_LAYERS),
+    "mxnet.nd": Dialect(("nd", "mx.nd", "mxnet.nd", "mx.nd.contrib", "nd.contrib"), (*ND_LAYERS, *BLOCK_LAYERS)),
     "mxnet.gluon": Dialect(("nn", "gluon.nn", "mxnet.gluon.nn", "mx.gluon.nn"), GLUON_LAYERS),
     "mxnet.npx": Dialect(("npx", "mxnet.npx", "mx.npx"), NPX_LAYERS),
 }

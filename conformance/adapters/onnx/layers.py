@@ -24,6 +24,7 @@ from conformance.adapters.api import (
     split_surplus,
     unpooled_size,
 )
+from conformance.cases.operators import BlockOrder
 
 MAX_CONV_INPUTS = 3
 # helper.make_node has these arguments itself; all others become attributes, in any order.
@@ -184,5 +185,20 @@ UNPOOLING_NODES = (
         },
     ),
 )
-NODE_DIALECT = Dialect(("helper", "onnx.helper"), (*SUPPORTED_NODES, *UNPOOLING_NODES), name_function="make_node")
+BLOCK_NODES = (
+    LayerSignature(
+        f"DepthToSpace({NODE_PARAMETERS}blocksize, mode='DCR')",
+        "depth_to_space",
+        {"block": count_argument("blocksize"), "order": modes_argument("mode", *map(str, BlockOrder))},
+    ),
+    LayerSignature(
+        f"SpaceToDepth({NODE_PARAMETERS}blocksize)",
+        "space_to_depth",
+        {"block": count_argument("blocksize")},
+        fixed_parameters={"order": BlockOrder.DCR.value},
+    ),
+)
+NODE_DIALECT = Dialect(
+    ("helper", "onnx.helper"), (*SUPPORTED_NODES, *UNPOOLING_NODES, *BLOCK_NODES), name_function="make_node"
+)
 DIALECTS = {"onnx.reference": NODE_DIALECT, "onnxruntime": NODE_DIALECT}

@@ -15,12 +15,14 @@ from conformance.adapters.api import (
     ReshapedName,
     UnreadableLayer,
     choice_argument,
+    count_argument,
     is_whole_number,
     modes_argument,
     number_argument,
     padding_by_name,
     sizes_argument,
 )
+from conformance.adapters.openvino.blocks import MODES
 from conformance.cases.operators import Rounding
 from reference import Windows
 
@@ -230,4 +232,15 @@ OPSET_LAYERS = (
     ),
 )
 
-DIALECTS = {"openvino.opset": Dialect(("ops", "opset", *OPSET_MODULES), OPSET_LAYERS)}
+BLOCK_MODES = {mode: order.value for order, mode in MODES.items()}
+BLOCK_LAYERS = tuple(
+    LayerSignature(
+        f"{operator}({array}, mode, block_size=1, name=None)",
+        operator,
+        {"block": count_argument("block_size"), "order": choice_argument("mode", BLOCK_MODES)},
+        array_arguments=(array,),
+    )
+    for operator, array in (("depth_to_space", "node"), ("space_to_depth", "data"))
+)
+
+DIALECTS = {"openvino.opset": Dialect(("ops", "opset", *OPSET_MODULES), (*OPSET_LAYERS, *BLOCK_LAYERS))}

@@ -26,6 +26,8 @@ from conformance.adapters.api import (
     sizes_argument,
     unpooled_size,
 )
+from conformance.adapters.api.blocks.reading import block_layers
+from conformance.cases.operators import BlockOrder
 
 
 def _read_padding(call: BoundCall, value: Any) -> Any:
@@ -253,7 +255,26 @@ FUNCTIONAL_LAYERS = (
         required_values={"data_format": None},
     ),
 )
+BLOCK_LAYERS = block_layers(
+    {
+        "depth_to_space": f"PixelShuffle(upscale_factor, data_format='NCHW'{NAME})",
+        "space_to_depth": f"PixelUnshuffle(downscale_factor, data_format='NCHW'{NAME})",
+    },
+    BlockOrder.CRD,
+    required_values={"data_format": "NCHW"},
+)
+BLOCK_FUNCTIONS = block_layers(
+    {
+        "depth_to_space": f"pixel_shuffle(x, upscale_factor, data_format='NCHW'{NAME})",
+        "space_to_depth": f"pixel_unshuffle(x, downscale_factor, data_format='NCHW'{NAME})",
+    },
+    BlockOrder.CRD,
+    array="x",
+    required_values={"data_format": "NCHW"},
+)
 DIALECTS = {
-    "paddle.nn": Dialect(("nn", "paddle.nn"), NN_LAYERS),
-    "paddle.nn.functional": Dialect(("F", "functional", "nn.functional", "paddle.nn.functional"), FUNCTIONAL_LAYERS),
+    "paddle.nn": Dialect(("nn", "paddle.nn"), (*NN_LAYERS, *BLOCK_LAYERS)),
+    "paddle.nn.functional": Dialect(
+        ("F", "functional", "nn.functional", "paddle.nn.functional"), (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS)
+    ),
 }

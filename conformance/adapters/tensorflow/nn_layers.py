@@ -29,9 +29,10 @@ from conformance.adapters.api import (
     split_surplus,
     surplus_over_size,
 )
+from conformance.adapters.api.blocks.reading import block_layers
 from conformance.adapters.api.resizing.reading import half_pixel_interpolation, plane_size
 from conformance.adapters.api.resizing.rules import ALIGN_CORNERS, ASYMMETRIC, FLOOR, PREFER_CEIL
-from conformance.cases.operators import ResizeMode
+from conformance.cases.operators import BlockOrder, ResizeMode
 
 NON_SPATIAL_AXES = 2
 """Number of axes of an array that are not spatial: batch and channels."""
@@ -257,9 +258,18 @@ RESIZING_LAYERS = (
         )
     ),
 )
+BLOCK_LAYERS = block_layers(
+    {
+        operator: f"{operator}(input, block_size, data_format='NHWC', name=None)"
+        for operator in ("depth_to_space", "space_to_depth")
+    },
+    BlockOrder.DCR,
+    array="input",
+    required_values={"data_format": "NHWC"},
+)
 DIALECTS = {
     "tf.nn": Dialect(
         ("tf.nn", "tensorflow.nn", "nn", "tf", "tf.image", "tensorflow.image", *OLD_MODULES),
-        (*TF_NN_LAYERS, TRANSPOSED_LAYER, PAD_LAYER, *RESIZING_LAYERS),
+        (*TF_NN_LAYERS, TRANSPOSED_LAYER, PAD_LAYER, *RESIZING_LAYERS, *BLOCK_LAYERS),
     )
 }

@@ -29,8 +29,9 @@ from conformance.adapters.api import (
     sizes_argument,
     unpooled_size,
 )
+from conformance.adapters.api.blocks.reading import block_layers
 from conformance.adapters.torch import resizing
-from conformance.cases.operators import PadMode
+from conformance.cases.operators import BlockOrder, PadMode
 
 POOLING_ARGUMENTS: Mapping[str, ArgumentReading] = {
     "window": sizes_argument("kernel_size"),
@@ -263,7 +264,22 @@ FUNCTIONAL_LAYERS = (
     ),
 )
 
+BLOCK_LAYERS = block_layers(
+    {"depth_to_space": "PixelShuffle(upscale_factor)", "space_to_depth": "PixelUnshuffle(downscale_factor)"},
+    BlockOrder.CRD,
+)
+BLOCK_FUNCTIONS = block_layers(
+    {
+        "depth_to_space": "pixel_shuffle(input, upscale_factor)",
+        "space_to_depth": "pixel_unshuffle(input, downscale_factor)",
+    },
+    BlockOrder.CRD,
+    array="input",
+)
+
 DIALECTS = {
-    "torch.nn": Dialect(("nn", "torch.nn"), NN_LAYERS),
-    "torch.nn.functional": Dialect(("F", "functional", "nn.functional", "torch.nn.functional"), FUNCTIONAL_LAYERS),
+    "torch.nn": Dialect(("nn", "torch.nn"), (*NN_LAYERS, *BLOCK_LAYERS)),
+    "torch.nn.functional": Dialect(
+        ("F", "functional", "nn.functional", "torch.nn.functional"), (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS)
+    ),
 }

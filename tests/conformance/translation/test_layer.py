@@ -193,6 +193,30 @@ def parsed_parameters(text, surface, shape=None):
 @pytest.mark.parametrize(
     ("surface", "text", "operator", "expected"),
     [
+        ("torch.nn", "nn.PixelShuffle(2)", "depth_to_space", {"block": 2, "order": "crd"}),
+        ("torch.nn", "nn.PixelUnshuffle(downscale_factor=3)", "space_to_depth", {"block": 3, "order": "crd"}),
+        ("torch.nn.functional", "F.pixel_shuffle(x, 2)", "depth_to_space", {"block": 2, "order": "crd"}),
+        ("tf.nn", "tf.nn.depth_to_space(x, 2)", "depth_to_space", {"block": 2, "order": "dcr"}),
+        ("tf.nn", "tf.nn.space_to_depth(x, block_size=2)", "space_to_depth", {"block": 2, "order": "dcr"}),
+        ("keras-jax.ops", "ops.space_to_depth(x, 2)", "space_to_depth", {"block": 2, "order": "dcr"}),
+        (
+            "onnxruntime",
+            "helper.make_node('DepthToSpace', ['x'], ['y'], blocksize=2)",
+            "depth_to_space",
+            {"block": 2, "order": "dcr"},
+        ),
+        (
+            "onnxruntime",
+            "helper.make_node('DepthToSpace', ['x'], ['y'], blocksize=2, mode='CRD')",
+            "depth_to_space",
+            {"block": 2, "order": "crd"},
+        ),
+        (
+            "openvino.opset",
+            "ops.space_to_depth(x, 'depth_first', 2)",
+            "space_to_depth",
+            {"block": 2, "order": "crd"},
+        ),
         ("torch.nn", "nn.MaxPool2d(3, 2, 1)", "max_pool", {"window": 3, "stride": 2, "padding": 1}),
         ("torch.nn", "self.pool = torch.nn.MaxPool2d(kernel_size=(3, 2))", "max_pool", {"window": (3, 2)}),
         ("torch.nn", "MaxPool2d(2, ceil_mode=True)(x)", "max_pool", {"window": 2, "rounding": "ceil"}),
