@@ -290,7 +290,7 @@ def test_operators_that_select_have_bound_zero(name, dtype):
         "stochastic_pool": (x, 3, draws),
         "pad": (x, [(2, 2)]),
         "depth_to_space": (x.reshape(1, 9, 1), 3),
-        "depth_to_space_grad": (x, x.reshape(1, 9, 1), 3),
+        "depth_to_space_grad": (x.reshape(1, 3, 3), x.reshape(1, 9, 1), 3),
         "space_to_depth_grad": (x.reshape(1, 3, 3), x, 3),
     }
     results = reference.OPERATORS[name](*arguments.get(name, (x, 3)))

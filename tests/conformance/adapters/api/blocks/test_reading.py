@@ -2,8 +2,8 @@
 
 import pytest
 
+from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.adapters.api import UnreadableLayer
 from conformance.adapters.api.blocks.reading import block_layers
 from conformance.cases.operators import BlockOrder
 from conformance.translation.layer import parse_layer
@@ -26,5 +26,5 @@ def test_a_signature_has_its_block_its_order_and_its_array():
     ],
 )
 def test_another_layout_block_or_mode_is_not_read(surface, text, problem):
-    with pytest.raises(UnreadableLayer, match=problem):
+    with pytest.raises(ConformanceError, match=problem):
         parse_layer(text, registry.dialects()[surface])
