@@ -9,13 +9,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance import IncompleteRun
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from conformance import ConformanceError, IncompleteRun
+from conformance.adapters import registry
+from conformance.adapters.api import Backend
 
 INSTALL_SECONDS, IMPORT_SECONDS = 900, 120
 """Time limits in seconds."""
 OLD_NUMPY = "numpy<2"
 OLD_NUMPY_MARK = "compiled using NumPy 1"
 """Printed on the import of a module that NumPy 2 cannot load. The import may succeed, and its first call crash."""
+
+
+def further_requirements(backend: Backend, chosen: Sequence[str]) -> list[str]:
+    """Return the packages that the releases of a backend need, without the package of the releases itself.
+
+    They are those of the suite's extra for the backend, or else the other packages of the adapter, and those that are
+    chosen; a chosen one replaces that of the same name. Raises ConformanceError for an invalid requirement.
+    """
+    package, *others = (registry.distribution_of(backend.name, one) for one in backend.packages)
+    needed = registry.requirements_of(backend.name) or [one for one in others if one != "numpy"]
+    replaced = {_name(package), *map(_name, chosen)}
+    return [*(one for one in needed if _name(one) not in replaced), *chosen]
+
+
+def _name(text: str) -> str:
+    """Return the normalised name of the package of a requirement. Raises ConformanceError."""
+    try:
+        return canonicalize_name(Requirement(text).name)
+    except InvalidRequirement as error:
+        line = str(error).splitlines()[0]
+        raise ConformanceError(f"requirement {text!r}: {line}") from None
 
 
 @dataclass(frozen=True)
@@ -80,7 +106,9 @@ class ReleaseEnvironments:
         name = f"{self.distribution} {version}"
         self._execute(name, [self.python, "-m", "venv", "--without-pip", str(path)])
         (packages,) = [*path.glob("lib/python*/site-packages"), *path.glob("Lib/site-packages")]
-        options = ["--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "--target", str(packages)]
+        # Compiling all modules of a framework to bytecode takes longer than the rest of its installation.
+        options = ["--quiet", "--no-compile", "--disable-pip-version-check", "--only-binary", ":all:"]
+        options += ["--target", str(packages)]
         requirements = [f"{self.distribution}=={version}", *self.others, numpy]
         self._execute(name, [self.python, "-m", "pip", "install", *options, *requirements])
         (path / "complete").touch()
