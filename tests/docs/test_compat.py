@@ -29,7 +29,7 @@ WRONG_THEN_RIGHT = (("differ value", ("1.0", "1.1")), ("agree", ("1.2", "1.3")))
 
 def data(*records):
     releases = tuple(Release(version, "", "3.11", {}) for version in RELEASES)
-    return ReleaseData(1, "fake", CatalogueVersion("1", "ab"), "Linux", (), releases, records)
+    return ReleaseData("fake", CatalogueVersion("1", "ab"), "Linux", (), releases, records)
 
 
 def test_page_is_the_generated_one():
