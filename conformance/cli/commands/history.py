@@ -61,7 +61,7 @@ from reports.results import Level
     "others",
     multiple=True,
     metavar="REQUIREMENT",
-    help="Version of another package, such as 'flax' or 'numpy<1.24', instead of that of the suite's extra. Repeatable.",
+    help="Another package, such as flax or 'numpy<2', instead of that version of the suite's extra. Repeatable.",
 )
 @QUIET_OPTION
 @click.option(

@@ -84,7 +84,10 @@ def test_file_that_is_no_data_is_an_error_of_one_line(tmp_path, content, problem
 
 @pytest.mark.parametrize(
     ("bounds", "problem"),
-    [({"version_added": "9"}, "'9'"), ({"version_added": "1.1", "version_removed": "1.1"}, "1.1 to 1.1 has no release")],
+    [
+        ({"version_added": "9"}, "'9'"),
+        ({"version_added": "1.1", "version_removed": "1.1"}, "1.1 to 1.1 has no release"),
+    ],
 )
 def test_range_without_a_release_is_an_error_of_one_line(tmp_path, bounds, problem):
     data = json.loads(FILES[0].read_text("utf-8"))
