@@ -63,6 +63,12 @@ from reports.results import Level
     metavar="REQUIREMENT",
     help="Another package, such as flax or 'numpy<2', instead of that version of the suite's extra. Repeatable.",
 )
+@click.option(
+    "--base",
+    default="",
+    metavar="PYTHON",
+    help="Use the packages of its environment; install only the release and those of --with. Saves most of the time.",
+)
 @QUIET_OPTION
 @click.option(
     "--out",
@@ -84,6 +90,7 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
     keep: int,
     python: str,
     others: tuple[str, ...],
+    base: str,
     verbosity: str | None,
     out: Path,
 ) -> None:
@@ -104,7 +111,7 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
         raise ConformanceError(f"backend {backend!r}: has no releases that pip installs")
     package = adapter.packages[0]
     distribution = registry.distribution_of(backend, package)
-    further = further_requirements(adapter, others)
+    further = [*others] if base else further_requirements(adapter, others)
     selected = select_versions(available_versions(distribution, python), versions, per_minor=per_minor)
     catalogue = loading.load_catalogue()
     if not globs:
@@ -116,7 +123,7 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
     folder = out / "history"
     # The setup and not the import alone, which may need settings that the setup makes.
     environments = ReleaseEnvironments(
-        folder / "environments", package, distribution, further, python, keep, adapter.setup
+        folder / "environments", package, distribution, further, python, keep, adapter.setup, base
     )
     # Results of some cases must not replace the results of all.
     folder = folder / "selected" if globs or surfaces else folder

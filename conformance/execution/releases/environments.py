@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from conformance.adapters.api import Backend
 
 INSTALL_SECONDS, IMPORT_SECONDS = 900, 120
 """Time limits in seconds."""
-OLD_NUMPY = "numpy<2"
+NUMPY, OLD_NUMPY = "numpy", "numpy<2"
 OLD_NUMPY_MARK = "compiled using NumPy 1"
 """Printed on the import of a module that NumPy 2 cannot load. The import may succeed, and its first call crash."""
 
@@ -50,7 +51,8 @@ class ReleaseEnvironments:
 
     package: its name for the import; distribution: its name for pip; others: further requirements, without NumPy;
     python: interpreter that makes the environments; keep: largest number of environments on disk; setup: source text
-    that must run in an environment, by default the import of the package.
+    that must run in an environment, by default the import of the package; base: interpreter of an environment whose
+    packages are used, so that only the release and `others` are installed, without what they need.
     """
 
     folder: Path
@@ -60,11 +62,12 @@ class ReleaseEnvironments:
     python: str = sys.executable
     keep: int = 3
     setup: str = ""
+    base: str = ""
 
     def python_of(self, version: str) -> str:
         """Return the interpreter of a release, installed first if necessary. Raises IncompleteRun with the reason."""
         problem = ""
-        for numpy in ("numpy", OLD_NUMPY):
+        for numpy in (NUMPY, OLD_NUMPY):
             python = self._install(version, numpy, renew=bool(problem))
             problem = self._import_problem(python)
             if not problem:
@@ -110,8 +113,19 @@ class ReleaseEnvironments:
         options = ["--quiet", "--no-compile", "--disable-pip-version-check", "--only-binary", ":all:"]
         options += ["--target", str(packages)]
         requirements = [f"{self.distribution}=={version}", *self.others, numpy]
+        if self.base:
+            # Packages of the environment come before those of a .pth file.
+            (packages / "base.pth").write_text("\n".join(self._base_folders()), "utf-8")
+            options += ["--no-deps"]
+            requirements = [one for one in requirements if one != NUMPY]
         self._execute(name, [self.python, "-m", "pip", "install", *options, *requirements])
         (path / "complete").touch()
+
+    def _base_folders(self) -> list[str]:
+        """Return the folders of the packages of the base environment. Raises IncompleteRun."""
+        command = [self.base, "-I", "-c", "import json, sys; print(json.dumps(sys.path))"]
+        folders: list[str] = json.loads(self._execute("base environment", command))
+        return [one for one in folders if Path(one).name == "site-packages"]
 
     def _import_problem(self, python: str) -> str:
         """Return what the import prints if it fails or if the release needs the other NumPy; "" otherwise."""
@@ -127,7 +141,8 @@ class ReleaseEnvironments:
         return (done.stderr or f"exit status {done.returncode}") if done.returncode else ""
 
     @staticmethod
-    def _execute(name: str, command: Sequence[str]) -> None:
+    def _execute(name: str, command: Sequence[str]) -> str:
+        """Return what a command prints. Raises IncompleteRun."""
         try:
             done = subprocess.run(  # noqa: S603
                 command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
@@ -137,3 +152,4 @@ class ReleaseEnvironments:
         if done.returncode:
             lines = (done.stderr or done.stdout).strip().splitlines()
             raise IncompleteRun(f"{name}: cannot be installed: {lines[-1] if lines else 'pip fails'}")
+        return done.stdout

@@ -1,6 +1,7 @@
 """Environments of releases, made by pip from a folder of small wheels."""
 
 import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -117,3 +118,26 @@ def test_no_module_is_compiled_by_the_installation(environments, monkeypatch):
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     environments.python_of("1.0")
     assert not list(environments.folder.rglob("fakenet*.pyc"))
+
+
+def test_with_a_base_only_the_release_is_installed(environments):
+    """The base has NumPy, and the release in the environment comes before that of the base."""
+    base = replace(environments, folder=environments.folder / "base").python_of("1.0")
+    python = replace(environments, base=base).python_of("1.1")
+    script = "import fakenet, numpy, importlib.metadata as m; print(m.version('fake-net-cpu'), numpy.__file__)"
+    done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[0] == "1.1"
+    (packages,) = (environments.folder / "fakenet-1.1").glob("lib/python*/site-packages")
+    assert not list(packages.glob("numpy*"))
+
+
+def test_with_a_base_a_release_for_old_numpy_gets_it(environments):
+    python = replace(environments, base=sys.executable).python_of("1.4")
+    script = "import importlib.metadata as m; print(m.version('numpy'))"
+    done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1.26.4"
+
+
+def test_a_base_that_does_not_run_is_the_reason(environments, tmp_path):
+    with pytest.raises(IncompleteRun, match=r"^base environment: [^\n]*$"):
+        replace(environments, base=str(tmp_path / "none")).python_of("1.0")
