@@ -61,7 +61,7 @@ from reports.results import Level
     "others",
     multiple=True,
     metavar="REQUIREMENT",
-    help="Another package, such as flax or 'numpy<2', instead of that version of the suite's extra. Repeatable.",
+    help="Another package, such as 'numpy<2', instead of that version of the suite's extra. Repeatable.",
 )
 @click.option(
     "--base",
