@@ -148,6 +148,25 @@ def distribution_of(name: str, package: str) -> str:
     return names.get(package, package)
 
 
+def requirements_of(name: str) -> list[str]:
+    """Return the packages of a backend for pip, with their versions: those of its extra; none if it has no extra.
+
+    name: of the backend, with or without a label.
+    """
+    from importlib.metadata import requires  # noqa: PLC0415 - slow, not needed by a run
+
+    from packaging.requirements import Requirement  # noqa: PLC0415 - slow, not needed by a run
+
+    extra = f'extra == "{without_label(name)}"'
+    needed = (Requirement(text) for text in requires("nn-conformance") or ())
+    texts = []
+    for one in needed:
+        if extra in str(one.marker):
+            one.marker = None
+            texts.append(str(one))
+    return texts
+
+
 def backend_of_release(name: str, version: str) -> Backend:
     """Return a backend for a release of its framework, from the module `releases` of its adapter if it has one.
 

@@ -58,13 +58,7 @@ class RunTarget:
         """Append the pip command for a missing framework, with the versions of the extra, to an error message."""
         if "ModuleNotFoundError" not in message:
             return message
-        import importlib.metadata  # noqa: PLC0415 - only needed for this error
-
-        from packaging.requirements import Requirement  # noqa: PLC0415 - only needed for this error
-
-        extra = f'extra == "{without_label(self.name)}"'
-        needed = (Requirement(text) for text in importlib.metadata.requires("nn-conformance") or ())
-        texts = [f"'{need.name}{need.specifier}'" for need in needed if extra in str(need.marker)]
+        texts = [f"'{text}'" for text in registry.requirements_of(self.name)]
         return f"{message} ({self.python} -m pip install {' '.join(texts)})" if texts else message
 
 

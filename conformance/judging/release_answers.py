@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -101,13 +101,63 @@ class CatalogueVersion:
 class ReleaseData:
     """Answers of the releases of one backend, oldest first. platform, cpu: of the machine that ran them."""
 
-    format: Literal[1]
     backend: str
     catalogue: CatalogueVersion
     platform: str
     cpu: tuple[str, ...]
     releases: tuple[Release, ...]
     records: tuple[CaseHistory, ...]
+
+
+class _StoredRange(msgspec.Struct, frozen=True):
+    """A range as in a file: without the releases that were run, which follow from the first and the last one."""
+
+    answer: str
+    version_added: str | None = None
+    version_removed: str | None = None
+    observed: str = ""
+    cause: Literal["release", "program", "unknown"] | None = None
+
+    def with_releases(self, versions: Sequence[str]) -> AnswerRange:
+        """Return the range. versions: of all releases, oldest first. Raises ValueError if they lack one of its ends."""
+        start = 0 if self.version_added is None else versions.index(self.version_added)
+        end = len(versions) if self.version_removed is None else versions.index(self.version_removed)
+        if start >= end:
+            raise ValueError(f"the range from {self.version_added} to {self.version_removed} has no release")
+        evidence = Evidence(versions[start], self.observed, self.cause)
+        run = tuple(versions[start:end])
+        return AnswerRange(self.answer, self.version_added, self.version_removed, run, evidence)
+
+
+class _StoredCase(msgspec.Struct, frozen=True):
+    surface: str
+    case: str
+    digest: str
+    ranges: tuple[_StoredRange, ...]
+    question: str | None = None
+
+
+class _StoredData(msgspec.Struct, frozen=True):
+    """A file, see docs/compat/schema.json."""
+
+    format: Literal[2]
+    backend: str
+    catalogue: CatalogueVersion
+    platform: str
+    cpu: tuple[str, ...]
+    releases: tuple[Release, ...]
+    records: tuple[_StoredCase, ...]
+
+    def data(self) -> ReleaseData:
+        """Return the data. Raises ValueError for a range of unknown releases."""
+        versions = [release.version for release in self.releases]
+        records = [
+            CaseHistory(
+                one.surface, one.case, one.question, one.digest, tuple(x.with_releases(versions) for x in one.ranges)
+            )
+            for one in self.records
+        ]
+        return ReleaseData(self.backend, self.catalogue, self.platform, self.cpu, self.releases, tuple(records))
 
 
 def release_data_folder() -> Path:
@@ -124,10 +174,10 @@ def release_data_files() -> list[Path]:
 def read_release_data(path: Path) -> ReleaseData:
     """Read a file of release data. Raises ConformanceError with one line."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=ReleaseData)
+        return msgspec.json.decode(path.read_bytes(), type=_StoredData).data()
     except OSError as error:
         raise ConformanceError(f"{path}: {error.strerror}") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ConformanceError(f"{path}: not release data: {error}") from None
 
 

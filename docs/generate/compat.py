@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from conformance.judging.release_answers import CaseHistory, ReleaseData, read_release_data, release_data_files
+from conformance.judging.release_changes import MEANINGS, grouped, read_groups
 from docs.generate.backends import REPOSITORY_ROOT
 from reports.views.markdown_layout import code_span, table_text
 from reports.views.template_environment import render_markdown_template
@@ -48,9 +49,25 @@ def _section(data: ReleaseData) -> dict[str, object]:
         "changes": sum(causes.values()),
         "causes": causes,
         "findings": _finding_table(data),
+        **_change_tables(data),
         "conventions": _table(data, "case of a convention", merged_rows(asked)),
         "others": _table(data, "case", merged_rows(one for one in changed if not one.question)),
         "constant": _constant_table(data),
+    }
+
+
+def _change_tables(data: ReleaseData) -> dict[str, str]:
+    """Return the tables of the classes and of the changes."""
+    groups = read_groups(data.backend)
+    counts, rows, page = Counter[str](), [], f"findings/{data.backend}.md"
+    for group, changes in zip(groups, grouped(data, groups).values(), strict=True):
+        counts[group.class_] += len(changes)
+        link = f"; [finding]({page}#{group.finding})" if group.finding and group.finding not in group.change else ""
+        rows.append([group.releases, group.class_, str(len(changes)), group.change + link])
+    classes = [[name, str(counts[name]), meaning] for name, meaning in MEANINGS.items() if counts[name]]
+    return {
+        "classes": table_text(["class", "answers", "meaning"], classes),
+        "reasons": table_text(["releases", "class", "answers", "change"], rows),
     }
 
 

@@ -159,11 +159,10 @@ def release_data(runs: Mapping[str, BackendRun], older_programs: OlderPrograms |
         mixed = {pair: of_run[surface, name] for pair, of_run in crossed.items() if (surface, name) in of_run}
         ranges = [_answer_range(span, list(runs), of_case, mixed, cases[name]) for span in spans]
         case = cases[name]
-        records.append(
-            {"surface": surface, "case": name, "question": case.question, "digest": case.digest, "ranges": ranges}
-        )
+        question = {"question": case.question} if case.question else {}
+        records.append({"surface": surface, "case": name, **question, "digest": case.digest, "ranges": ranges})
     return {
-        "format": 1,
+        "format": 2,
         "backend": without_label(first.name),
         "catalogue": {"version": first.header.catalogue.version, "digest": first.header.catalogue.digest},
         "platform": first.header.environment.platform,
@@ -195,24 +194,21 @@ def _check_same_origin(runs: Sequence[BackendRun]) -> None:
 def _answer_range(
     span: Span, versions: Sequence[str], results: Results, mixed: Mapping[tuple[str, str], str], case: CaseRecord
 ) -> dict[str, Any]:
-    """Return one range of releases with an answer, as in history_json, with the releases run and the evidence.
+    """Return one range of releases with an answer, as in history_json, with the evidence; no key without a value.
 
     mixed: the answers of releases to the programs of the release before, by both versions.
     """
     start, end = versions.index(span.first), versions.index(span.last) + 1
     after = versions[end:]
     before = versions[start - 1] if start and versions[start - 1] in results else None
-    return {
+    values = {
         "answer": span.answer,
         "version_added": None if span.first == versions[0] else span.first,
         "version_removed": after[0] if after else None,
-        "run": versions[start:end],
-        "evidence": {
-            "release": span.first,
-            "observed": _observed_text(results[span.first], case),
-            "cause": before and _cause(results[before], results[span.first], mixed.get((before, span.first)), span),
-        },
+        "observed": _observed_text(results[span.first], case),
+        "cause": before and _cause(results[before], results[span.first], mixed.get((before, span.first)), span),
     }
+    return {key: value for key, value in values.items() if value}
 
 
 def _cause(old: ResultRecord, new: ResultRecord, mixed: str | None, span: Span) -> str:

@@ -18,7 +18,7 @@ from conformance.cli.results_io import load_results, write_output
 from conformance.execution.expectation_cache import expectation_source
 from conformance.execution.options import RunOptions
 from conformance.execution.releases.bisection import first_changed
-from conformance.execution.releases.environments import ReleaseEnvironments
+from conformance.execution.releases.environments import ReleaseEnvironments, further_requirements
 from conformance.execution.releases.history_run import ReleaseRuns, history_cases
 from conformance.execution.releases.version_list import available_versions, select_versions
 from conformance.execution.selection import Selection
@@ -56,6 +56,19 @@ from reports.results import Level
     help="Number of environments that remain on disk.",
 )
 @click.option("--python", default=sys.executable, metavar="PYTHON", help="Interpreter of the environments; needs pip.")
+@click.option(
+    "--with",
+    "others",
+    multiple=True,
+    metavar="REQUIREMENT",
+    help="Another package, such as 'numpy<2', instead of that version of the suite's extra. Repeatable.",
+)
+@click.option(
+    "--base",
+    default="",
+    metavar="PYTHON",
+    help="Use the packages of its environment; install only the release and those of --with. Saves most of the time.",
+)
 @QUIET_OPTION
 @click.option(
     "--out",
@@ -76,12 +89,15 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
     resume: bool,
     keep: int,
     python: str,
+    others: tuple[str, ...],
+    base: str,
     verbosity: str | None,
     out: Path,
 ) -> None:
     """Run releases of a framework, and list the changed answers.
 
-    Each release is installed with pip into an environment of its own. The cases are those of the level, of all
+    Each release is installed with pip into an environment of its own, with the other packages of the suite's extra for
+    the backend. The cases are those of the level, of all
     conventions and of the ledger entries of the backend, or those given with --case. The results files of the
     releases are apart from those of `conformance run`, and no verdict of the current release uses them.
 
@@ -93,8 +109,9 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
     adapter = registry.get_backend(backend)
     if adapter.worker is not None or backend == registry.BUILT_IN_BACKEND:
         raise ConformanceError(f"backend {backend!r}: has no releases that pip installs")
-    package, *others = adapter.packages
-    distribution, *further = (registry.distribution_of(backend, one) for one in (package, *others) if one != "numpy")
+    package = adapter.packages[0]
+    distribution = registry.distribution_of(backend, package)
+    further = [*others] if base else further_requirements(adapter, others)
     selected = select_versions(available_versions(distribution, python), versions, per_minor=per_minor)
     catalogue = loading.load_catalogue()
     if not globs:
@@ -106,7 +123,7 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
     folder = out / "history"
     # The setup and not the import alone, which may need settings that the setup makes.
     environments = ReleaseEnvironments(
-        folder / "environments", package, distribution, further, python, keep, adapter.setup
+        folder / "environments", package, distribution, further, python, keep, adapter.setup, base
     )
     # Results of some cases must not replace the results of all.
     folder = folder / "selected" if globs or surfaces else folder

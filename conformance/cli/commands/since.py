@@ -25,6 +25,7 @@ from conformance.judging.release_answers import (
     read_release_data,
     release_data_files,
 )
+from conformance.judging.release_changes import grouped, groups_with_words, read_groups
 from reports.analysis.release_history import release_data, release_data_json
 from reports.results import BackendRun
 from reports.results.vocabulary import WITH_PROGRAMS
@@ -84,16 +85,19 @@ def _labelled_run(path: Path) -> tuple[tuple[str, str], BackendRun]:
 def since_command(name: str, surface_globs: tuple[str, ...], files: tuple[Path, ...]) -> None:
     """Print which releases give which answer.
 
-    NAME is the id of a case, of a convention or of a ledger entry. The first release with an answer is the first of
+    NAME is the id of a case, of a convention or of a ledger entry, or words of a change, such as 'ceil mode'. Words
+    print the changes between releases that have them. The first release with an answer is the first of
     those that were run; releases between two of them are unknown.
 
     Exit status: 2 unknown name; 3 no data about it.
 
-    Example: conformance since max_pool/window-larger-than-input
+    Example: conformance since 'ceil mode'
     """
     check_surface_globs(surface_globs)
     found = [read_release_data(path) for path in files or release_data_files()]
     lines = [line for data in found for line in since_lines(data, _named_records(data, name, surface_globs))]
+    if not lines and not surface_globs:
+        lines = [line for data in found for line in _change_lines(data, name)]
     if not lines:
         _check_name(name)
         known = ", ".join(sorted({data.backend for data in found})) or "none"
@@ -112,6 +116,17 @@ def _named_records(data: ReleaseData, name: str, surface_globs: Sequence[str]) -
         found = [one for one in named if one.case in cases]
     globs = surface_globs or ("*",)
     return [one for one in found if any(fnmatch.fnmatchcase(one.surface, glob) for glob in globs)]
+
+
+def _change_lines(data: ReleaseData, text: str) -> Iterator[str]:
+    """Yield a line for each group of changes that has the words of a text, and below it the first of its cases."""
+    groups = read_groups(data.backend)
+    chosen = groups_with_words(groups, text)
+    changes = grouped(data, groups) if chosen else {}
+    for number, group in enumerate(groups):
+        if group in chosen:
+            yield f"{data.backend} {group.releases}  {group.class_}: {group.change}"
+            yield f"  conformance since {changes[number][0].record.case}"
 
 
 def _ledger_entry(name: str) -> ledger.LedgerEntry | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -9,13 +10,39 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance import IncompleteRun
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from conformance import ConformanceError, IncompleteRun
+from conformance.adapters import registry
+from conformance.adapters.api import Backend
 
 INSTALL_SECONDS, IMPORT_SECONDS = 900, 120
 """Time limits in seconds."""
-OLD_NUMPY = "numpy<2"
+NUMPY, OLD_NUMPY = "numpy", "numpy<2"
 OLD_NUMPY_MARK = "compiled using NumPy 1"
 """Printed on the import of a module that NumPy 2 cannot load. The import may succeed, and its first call crash."""
+
+
+def further_requirements(backend: Backend, chosen: Sequence[str]) -> list[str]:
+    """Return the packages that the releases of a backend need, without the package of the releases itself.
+
+    They are those of the suite's extra for the backend, or else the other packages of the adapter, and those that are
+    chosen; a chosen one replaces that of the same name. Raises ConformanceError for an invalid requirement.
+    """
+    package, *others = (registry.distribution_of(backend.name, one) for one in backend.packages)
+    needed = registry.requirements_of(backend.name) or [one for one in others if one != "numpy"]
+    replaced = {_name(package), *map(_name, chosen)}
+    return [*(one for one in needed if _name(one) not in replaced), *chosen]
+
+
+def _name(text: str) -> str:
+    """Return the normalised name of the package of a requirement. Raises ConformanceError."""
+    try:
+        return canonicalize_name(Requirement(text).name)
+    except InvalidRequirement as error:
+        line = str(error).splitlines()[0]
+        raise ConformanceError(f"requirement {text!r}: {line}") from None
 
 
 @dataclass(frozen=True)
@@ -24,7 +51,8 @@ class ReleaseEnvironments:
 
     package: its name for the import; distribution: its name for pip; others: further requirements, without NumPy;
     python: interpreter that makes the environments; keep: largest number of environments on disk; setup: source text
-    that must run in an environment, by default the import of the package.
+    that must run in an environment, by default the import of the package; base: interpreter of an environment whose
+    packages are used, so that only the release and `others` are installed, without what they need.
     """
 
     folder: Path
@@ -34,11 +62,12 @@ class ReleaseEnvironments:
     python: str = sys.executable
     keep: int = 3
     setup: str = ""
+    base: str = ""
 
     def python_of(self, version: str) -> str:
         """Return the interpreter of a release, installed first if necessary. Raises IncompleteRun with the reason."""
         problem = ""
-        for numpy in ("numpy", OLD_NUMPY):
+        for numpy in (NUMPY, OLD_NUMPY):
             python = self._install(version, numpy, renew=bool(problem))
             problem = self._import_problem(python)
             if not problem:
@@ -80,10 +109,23 @@ class ReleaseEnvironments:
         name = f"{self.distribution} {version}"
         self._execute(name, [self.python, "-m", "venv", "--without-pip", str(path)])
         (packages,) = [*path.glob("lib/python*/site-packages"), *path.glob("Lib/site-packages")]
-        options = ["--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "--target", str(packages)]
+        # Compiling all modules of a framework to bytecode takes longer than the rest of its installation.
+        options = ["--quiet", "--no-compile", "--disable-pip-version-check", "--only-binary", ":all:"]
+        options += ["--target", str(packages)]
         requirements = [f"{self.distribution}=={version}", *self.others, numpy]
+        if self.base:
+            # Packages of the environment come before those of a .pth file.
+            (packages / "base.pth").write_text("\n".join(self._base_folders()), "utf-8")
+            options += ["--no-deps"]
+            requirements = [one for one in requirements if one != NUMPY]
         self._execute(name, [self.python, "-m", "pip", "install", *options, *requirements])
         (path / "complete").touch()
+
+    def _base_folders(self) -> list[str]:
+        """Return the folders of the packages of the base environment. Raises IncompleteRun."""
+        command = [self.base, "-I", "-c", "import json, sys; print(json.dumps(sys.path))"]
+        folders: list[str] = json.loads(self._execute("base environment", command))
+        return [one for one in folders if Path(one).name == "site-packages"]
 
     def _import_problem(self, python: str) -> str:
         """Return what the import prints if it fails or if the release needs the other NumPy; "" otherwise."""
@@ -99,7 +141,8 @@ class ReleaseEnvironments:
         return (done.stderr or f"exit status {done.returncode}") if done.returncode else ""
 
     @staticmethod
-    def _execute(name: str, command: Sequence[str]) -> None:
+    def _execute(name: str, command: Sequence[str]) -> str:
+        """Return what a command prints. Raises IncompleteRun."""
         try:
             done = subprocess.run(  # noqa: S603
                 command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
@@ -109,3 +152,4 @@ class ReleaseEnvironments:
         if done.returncode:
             lines = (done.stderr or done.stdout).strip().splitlines()
             raise IncompleteRun(f"{name}: cannot be installed: {lines[-1] if lines else 'pip fails'}")
+        return done.stdout

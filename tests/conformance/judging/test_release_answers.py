@@ -70,7 +70,7 @@ def test_there_is_data():
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [("{", "truncated"), ("[]", "Expected `object`"), ('{"format": 2}', "format"), ("\udcff", "malformed")],
+    [("{", "truncated"), ("[]", "Expected `object`"), ('{"format": 1}', "format"), ("\udcff", "malformed")],
 )
 def test_file_that_is_no_data_is_an_error_of_one_line(tmp_path, content, problem):
     path = tmp_path / "a.json"
@@ -80,6 +80,40 @@ def test_file_that_is_no_data_is_an_error_of_one_line(tmp_path, content, problem
     assert str(error.value).startswith(f"{path}: not release data: ")
     assert problem in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "problem"),
+    [
+        ({"version_added": "9"}, "'9'"),
+        ({"version_added": "1.1", "version_removed": "1.1"}, "1.1 to 1.1 has no release"),
+    ],
+)
+def test_range_without_a_release_is_an_error_of_one_line(tmp_path, bounds, problem):
+    data = json.loads(FILES[0].read_text("utf-8"))
+    data["releases"] = [data["releases"][0] | {"version": version} for version in ("1.0", "1.1")]
+    data["records"] = [data["records"][0] | {"ranges": [{"answer": "agree", **bounds}]}]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(data), "utf-8")
+    with pytest.raises(ConformanceError, match=problem) as error:
+        read_release_data(path)
+    assert "\n" not in str(error.value)
+
+
+def test_range_has_the_releases_between_its_ends(tmp_path):
+    data = json.loads(FILES[0].read_text("utf-8"))
+    data["releases"] = [data["releases"][0] | {"version": version} for version in ("1.0", "1.1", "1.2")]
+    spans = [{"answer": "agree", "version_removed": "1.1"}, {"answer": "crashed", "version_added": "1.2"}]
+    data["records"] = [data["records"][0] | {"ranges": spans}]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(data), "utf-8")
+    (record,) = read_release_data(path).records
+    assert [one.run for one in record.ranges] == [("1.0",), ("1.2",)]
+
+
+def test_all_data_together_is_small():
+    """The files are in the package."""
+    assert sum(path.stat().st_size for path in FILES) < 2_000_000
 
 
 def test_missing_file_is_an_error_of_one_line(tmp_path):

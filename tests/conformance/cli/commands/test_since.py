@@ -88,6 +88,18 @@ def test_ledger_entry_has_the_answers_to_its_cases(conformance):
 
 
 @pytest.mark.usefixtures("own_folder")
+def test_words_print_the_changes_that_have_them(conformance):
+    """A newcomer asks since which release the windows of ceil mode are those of PyTorch."""
+    status, out, _ = conformance("since", "ceil PyTorch")
+    assert status == 0
+    first, second = out.splitlines()
+    assert first.startswith(
+        "onnxruntime 1.20.1 → 1.21.1  fix: the output size and the divisor of partial windows in ceil"
+    )
+    assert conformance(*second.split()[1:])[0] == 0
+
+
+@pytest.mark.usefixtures("own_folder")
 @pytest.mark.parametrize("name", ["max_pool/no-such-case", "no-such-entry", "avg_pool", ""])
 def test_unknown_name_is_an_error_of_one_line(conformance, name):
     status, out, errors = conformance("since", name)

@@ -1,12 +1,14 @@
 """Environments of releases, made by pip from a folder of small wheels."""
 
 import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
-from conformance import IncompleteRun
-from conformance.execution.releases.environments import ReleaseEnvironments
+from conformance import ConformanceError, IncompleteRun
+from conformance.adapters import registry
+from conformance.execution.releases.environments import ReleaseEnvironments, further_requirements
 from tests.support.package_folder import OLD_NUMPY_ONLY, RAISES, use_packages, write_packages
 
 RELEASES = {"1.0": RAISES, "1.1": RAISES, "1.2": RAISES, "1.3": "import missing_module\n", "1.4": OLD_NUMPY_ONLY}
@@ -76,3 +78,66 @@ def test_a_release_compiled_for_old_numpy_gets_it(environments):
     script = "import importlib.metadata as m; print(m.version('numpy'))"
     done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "1.26.4"
+
+
+def requirements(backend, *chosen):
+    return further_requirements(registry.get_backend(backend), chosen)
+
+
+def names(texts):
+    return {text.partition("=")[0].partition("<")[0].partition(">")[0] for text in texts}
+
+
+def test_a_release_gets_the_other_packages_of_the_extra():
+    assert names(requirements("tinygrad")) == {"ziglang", "numpy"}
+    assert names(requirements("openvino")) == {"onnx"}
+    assert requirements("mxnet") == ["numpy<1.24"]
+    (engine,) = requirements("keras-torch")
+    assert engine.startswith("torch==")
+
+
+def test_a_chosen_version_replaces_that_of_the_extra():
+    assert [text for text in requirements("jax") if text.startswith("flax")] != ["flax"]
+    assert [text for text in requirements("jax", "Flax") if text.lower().startswith("flax")] == ["Flax"]
+    assert "ml_dtypes<1" in requirements("onnx", "ml_dtypes<1", "protobuf<4")
+    assert sum("ml_dtypes" in text for text in requirements("onnx", "ml-dtypes<1")) == 0
+
+
+def test_a_backend_without_an_extra_needs_the_packages_of_its_adapter():
+    backend = replace(registry.get_backend("jax"), name="outside", packages=("outside", "jaxlib", "numpy"))
+    assert further_requirements(backend, []) == ["jaxlib"]
+
+
+@pytest.mark.parametrize("text", ["", "flax=1", "flax -r other.txt"])
+def test_an_invalid_requirement_is_an_error_of_one_line(text):
+    with pytest.raises(ConformanceError, match=r"^requirement '[^\n]*$"):
+        requirements("jax", text)
+
+
+def test_no_module_is_compiled_by_the_installation(environments, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    environments.python_of("1.0")
+    assert not list(environments.folder.rglob("fakenet*.pyc"))
+
+
+def test_with_a_base_only_the_release_is_installed(environments):
+    """The base has NumPy, and the release in the environment comes before that of the base."""
+    base = replace(environments, folder=environments.folder / "base").python_of("1.0")
+    python = replace(environments, base=base).python_of("1.1")
+    script = "import fakenet, numpy, importlib.metadata as m; print(m.version('fake-net-cpu'), numpy.__file__)"
+    done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[0] == "1.1"
+    (packages,) = (environments.folder / "fakenet-1.1").glob("lib/python*/site-packages")
+    assert not list(packages.glob("numpy*"))
+
+
+def test_with_a_base_a_release_for_old_numpy_gets_it(environments):
+    python = replace(environments, base=sys.executable).python_of("1.4")
+    script = "import importlib.metadata as m; print(m.version('numpy'))"
+    done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1.26.4"
+
+
+def test_a_base_that_does_not_run_is_the_reason(environments, tmp_path):
+    with pytest.raises(IncompleteRun, match=r"^base environment: [^\n]*$"):
+        replace(environments, base=str(tmp_path / "none")).python_of("1.0")
