@@ -185,18 +185,14 @@ UNPOOLING_NODES = (
         },
     ),
 )
-BLOCK_NODES = (
+# SpaceToDepth has a mode since opset 28. Its default is the only order of older opsets.
+BLOCK_NODES = tuple(
     LayerSignature(
-        f"DepthToSpace({NODE_PARAMETERS}blocksize, mode='DCR')",
-        "depth_to_space",
+        f"{node}({NODE_PARAMETERS}blocksize, mode='DCR')",
+        operator,
         {"block": count_argument("blocksize"), "order": modes_argument("mode", *map(str, BlockOrder))},
-    ),
-    LayerSignature(
-        f"SpaceToDepth({NODE_PARAMETERS}blocksize)",
-        "space_to_depth",
-        {"block": count_argument("blocksize")},
-        fixed_parameters={"order": BlockOrder.DCR.value},
-    ),
+    )
+    for node, operator in (("DepthToSpace", "depth_to_space"), ("SpaceToDepth", "space_to_depth"))
 )
 NODE_DIALECT = Dialect(
     ("helper", "onnx.helper"), (*SUPPORTED_NODES, *UNPOOLING_NODES, *BLOCK_NODES), name_function="make_node"

@@ -212,6 +212,12 @@ def parsed_parameters(text, surface, shape=None):
             {"block": 2, "order": "crd"},
         ),
         (
+            "onnx.reference",
+            "helper.make_node('SpaceToDepth', ['x'], ['y'], blocksize=2, mode='CRD')",
+            "space_to_depth",
+            {"block": 2, "order": "crd"},
+        ),
+        (
             "openvino.opset",
             "ops.space_to_depth(x, 'depth_first', 2)",
             "space_to_depth",
