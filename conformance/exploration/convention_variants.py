@@ -1,8 +1,8 @@
 """Variants of a case of a convention that leave its answers unchanged.
 
-A variant repeats the arrays of the case in the batch, in channels or along another spatial axis, puts them among other
-numbers, lengthens an axis, widens the windows, or has another dtype. Each answer of the case is then the result in known
-parts of the output. A surface that declares an answer without a condition must give it in every variant.
+A variant repeats the arrays of the case in the batch, in channels or along another spatial axis, puts them among
+other numbers, lengthens an axis, widens the windows, or has another dtype. Each answer of the case is then the result
+in known parts of the output. A surface that declares an answer without a condition must give it in every variant.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from conformance import CatalogueError
-from conformance.cases.arrays import FLOATING_DTYPES, NUMPY_DTYPES, Array, ArraySpec, dtype_name, lowest_value
+from conformance.cases.arrays import FLOATING_DTYPES, NUMPY_DTYPES, Array, ArraySpec, lowest_value
 from conformance.cases.case import ARRAYS_KEY, FLAT_PADS_KEY, Answers, Case, Rejected
 from conformance.cases.invalid import VIOLATIONS
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
@@ -49,8 +49,13 @@ NEUTRAL_PARAMETERS: Mapping[str, Any] = {
 """Values of parameters on an axis that the operator leaves unchanged."""
 OUTPUT_SIZES = frozenset({"output_size", "size"})
 """Parameters whose value on such an axis is its extent."""
-DTYPE_CONVENTION = re.compile(r"float16|float32|integers|subnormal|overflow|underflow|dtype|mixed|accumulation|algorithm")
+DTYPE_CONVENTION = re.compile(
+    "float16|float32|integers|subnormal|overflow|underflow|dtype|mixed|accumulation|algorithm|odd-p"
+)
 """Names of conventions about the range or the precision of a dtype. Their cases have no variants in other dtypes."""
+CHANGED_BY_CELLS_BEFORE = frozenset({"only-in-the-first-cell", "first"})
+CHANGED_BY_CELLS_AFTER = frozenset({"after-the-last-nan"})
+"""Answers about NaN that further numbers in the window change."""
 WHOLE: Index = (...,)
 
 
@@ -60,6 +65,7 @@ class Variant:
 
     name: the change, empty for the case itself. base: the case. case: the changed case.
     parts: the parts of the output that must give the answer. expected: the answers, in the dtype of the variant.
+    changed_answers: answers that the change does not leave as they are.
     """
 
     name: str
@@ -67,6 +73,7 @@ class Variant:
     case: Case
     parts: tuple[Index, ...]
     expected: Expected
+    changed_answers: frozenset[str] = frozenset()
 
     @property
     def is_unchanged(self) -> bool:
@@ -137,7 +144,9 @@ class _VariantMaker:
         groups = self.case.parameters.get("groups")
         for axis, counts in ((BATCH_AXIS, BATCHES), (CHANNEL_AXIS, CHANNELS)):
             extent = self._extent(axis)
-            for count in counts if extent is not None else ():
+            if extent is None:
+                continue
+            for count in counts:
                 tiled = {key: self._tile(key, array, axis, count) for key, array in self.arrays.items()}
                 parts = [_part(axis, number * extent, extent) for number in range(count)]
                 changed = {"groups": groups * count} if axis == CHANNEL_AXIS and groups else {}
@@ -284,15 +293,17 @@ class _VariantMaker:
         blocks = x.reshape(*x.shape[:-1], count, window)
         side = (0, more) if at_end else (more, 0)
         wide = np.pad(blocks, [(0, 0)] * (blocks.ndim - 1) + [side], constant_values=never)
-        changed = {
-            key: (*self.case.parameters[key][:-1], target) for key in ("window", "stride") if key in self.case.parameters
-        }
+        parameters = dict(self.case.parameters)
+        parameters |= {key: (*parameters[key][:-1], target) for key in ("window", "stride") if key in parameters}
         first = 0 if at_end else more
         cells = [number * target + first + cell for number in range(count) for cell in range(window)]
         part = (..., cells) if "grad" in self.arrays else WHOLE
         name = f"window of {target}, {'first' if at_end else 'last'} cells"
         arrays = {**self.arrays, "x": wide.reshape(*x.shape[:-1], -1)}
-        return self._variant(name, arrays, part, parameters={**self.case.parameters, **changed})
+        variant = self._variant(name, arrays, part, parameters=parameters)
+        if not np.isnan(x.astype(float)).any():
+            return variant
+        return replace(variant, changed_answers=CHANGED_BY_CELLS_AFTER if at_end else CHANGED_BY_CELLS_BEFORE)
 
     def other_dtypes(self) -> Iterator[Variant]:
         """Yield the case with other floating dtypes that represent all its numbers."""

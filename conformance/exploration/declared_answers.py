@@ -12,7 +12,7 @@ import numpy as np
 
 from conformance.adapters.api import Program, Surface
 from conformance.cases.arrays import Array
-from conformance.cases.case import Case, Rejected
+from conformance.cases.case import Case
 from conformance.execution.job import Job
 from conformance.execution.run import Run
 from conformance.execution.task import Task
@@ -98,9 +98,7 @@ def _contradiction(trial: _Trial, observed: str) -> Contradiction:
     base, surface = trial.variant.base, trial.task.surface
     convention = str(base.convention_id)
     depends_on = surface.declarations[convention].depends_on
-    return Contradiction(
-        surface.name, convention, base.id, trial.variant.name, trial.declared, depends_on, observed
-    )
+    return Contradiction(surface.name, convention, base.id, trial.variant.name, trial.declared, depends_on, observed)
 
 
 def _trials(run: Run, cases: Iterable[Case], counts: Counter[Count]) -> Iterator[_Trial]:
@@ -111,7 +109,7 @@ def _trials(run: Run, cases: Iterable[Case], counts: Counter[Count]) -> Iterator
         for variant in variants_of(case) if declared else ():
             inputs = tuple(spec.make() for spec in variant.case.inputs.values())
             for surface in surfaces:
-                if surface.name not in declared:
+                if not _must_answer(variant, surface, declared.get(surface.name)):
                     continue
                 task = run.make_task(variant.case, surface)
                 if not isinstance(task.program, Program):
@@ -131,6 +129,17 @@ def _declared_answers(run: Run, case: Case, surfaces: Iterable[Surface]) -> Mapp
         if declaration and task and isinstance(task.program, Program) and not run.judge.ledger_entry(task):
             found[surface.name] = declaration.answer
     return found
+
+
+def _must_answer(variant: Variant, surface: Surface, declared: str | None) -> bool:
+    """Whether a surface must give its declared answer in a variant.
+
+    Not if it declares none, if the change of the variant changes this answer, or if the surface does not support the
+    dtype of the variant.
+    """
+    if declared is None or declared in variant.changed_answers:
+        return False
+    return not (variant.changes_dtype and surface.unsupported_reason(variant.case.operator, variant.case.dtype))
 
 
 def _observed_answer(variant: Variant, outcome: ProgramOutcome) -> str | None:

@@ -260,6 +260,7 @@ class LocalEvaluator:
         return run
 
     def outcomes(self, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
+        """Yield the outcomes of jobs, in their order. Raises IncompleteRun if no worker can be started."""
         with self._as_incomplete_run():
             yield from self.pool.outcomes(jobs)
 

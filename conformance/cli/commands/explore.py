@@ -69,8 +69,8 @@ FINDINGS_EXIT_STATUS = 1
 @click.option(
     "--conventions",
     is_flag=True,
-    help="Generate no cases. Change size, rank, dtype and channels of the cases of conventions, and list the changes with "
-    "which a surface does not give its declared answer.",
+    help="Generate no cases. Change size, rank, dtype and channels of the cases of conventions, and list the changes "
+    "with which a surface does not give its declared answer.",
 )
 @SCHEDULER_OPTION
 @click.option(
@@ -98,7 +98,7 @@ def explore(  # noqa: PLR0917 - click passes the options by name
     seed: int,
     jobs: int | None,
     timeout: float,
-    conventions: bool,  # noqa: FBT001 - click passes the options by name
+    conventions: bool,
     scheduler: str | None,
     out: Path,
     finding: str | None,

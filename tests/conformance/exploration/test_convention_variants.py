@@ -66,6 +66,13 @@ def test_lowest_finite_numbers_become_those_of_the_dtype():
     assert variant.expected.answers["lowest-finite"].exact.value.ravel().tolist() == [-65504]
 
 
+def test_cells_beside_nan_change_answers_about_its_position():
+    wider = {one.name: one for one in variants_of(convention("max_pool/nan-in-a-row-of-4")) if "window" in one.name}
+    assert "after-the-last-nan" in wider["window of 8, first cells"].changed_answers
+    assert "only-in-the-first-cell" in wider["window of 8, last cells"].changed_answers
+    ties = [one for one in variants_of(convention("max_pool_grad/tie")) if "window" in one.name]
+    assert ties
+    assert not any(one.changed_answers for one in ties)
 
 
 def test_a_case_with_flat_pads_or_without_answers_has_no_variants():
