@@ -11,7 +11,7 @@ from conformance.cases.case import Answers
 from conformance.catalogue import loading
 from conformance.execution.job import Limits
 from conformance.execution.targets import RunTarget
-from conformance.exploration.declared_answers import Contradiction, Count, compare_declared_answers
+from conformance.exploration.declared_answers.comparison import Contradiction, Count, compare_declared_answers
 from conformance.exploration.evaluation import LocalEvaluator
 
 MAX_SHOWN_VARIANTS = 3

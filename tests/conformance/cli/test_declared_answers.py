@@ -1,7 +1,7 @@
 """The lines of `conformance explore --conventions`."""
 
 from conformance.cli.declared_answers import contradiction_lines
-from conformance.exploration.declared_answers import Contradiction
+from conformance.exploration.declared_answers.comparison import Contradiction
 
 
 def contradiction(variant, observed="first", depends_on=""):

@@ -16,7 +16,7 @@ from conformance.cases.case import Case
 from conformance.execution.job import Job
 from conformance.execution.run import Run
 from conformance.execution.task import Task
-from conformance.exploration.convention_variants import Index, Variant, variants_of
+from conformance.exploration.declared_answers.variants import Index, Variant, variants_of
 from conformance.exploration.evaluation import LocalEvaluator
 from conformance.judging.verdict import OTHER_ANSWER, ProgramOutcome, answer_name
 from reports.results.vocabulary import Outcome

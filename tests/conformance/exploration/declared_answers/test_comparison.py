@@ -7,7 +7,7 @@ import pytest
 from conformance.adapters.api import Unsupported
 from conformance.catalogue import loading
 from conformance.execution.job import Limits
-from conformance.exploration.declared_answers import Count, compare_declared_answers
+from conformance.exploration.declared_answers.comparison import Count, compare_declared_answers
 from conformance.exploration.evaluation import LocalEvaluator
 from conformance.judging.ledger import Ledger
 from tests.support.fake_backends import backend, declares, right_maximum, surface

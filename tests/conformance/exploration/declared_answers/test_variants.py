@@ -5,7 +5,7 @@ import pytest
 from conformance.cases.arrays import array_digest
 from conformance.cases.case import Answers
 from conformance.catalogue import loading
-from conformance.exploration.convention_variants import variants_of
+from conformance.exploration.declared_answers.variants import variants_of
 from conformance.judging.expected import compute_reference
 
 OPERATORS = ("avg_pool", "conv", "global_max_pool", "max_pool", "max_pool_grad", "pad", "max_unpool")
