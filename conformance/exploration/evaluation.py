@@ -213,12 +213,12 @@ class LocalEvaluator:
         surfaces: ignored if an oracle needs all surfaces.
         fatal: the expected symptom is a crash or a hang. A failed program is not run again (see Job.expect_failure).
         """
-        run = self._make_run(() if any(one.oracle.needs_all_surfaces for one in requests) else surfaces)
+        run = self.make_run(() if any(one.oracle.needs_all_surfaces for one in requests) else surfaces)
         # The pool takes jobs from `ahead` while `behind` waits for outcomes. The inputs in memory are therefore those
         # of a few candidates, and checks are made while the workers are busy.
         ahead, behind = itertools.tee((one, one.oracle.checks(run, one.candidate, fatal=fatal)) for one in requests)
         calls = (call for _, checks in ahead for check in checks for call in check.calls)
-        outcomes = self._outcomes(_make_job(run, call, fatal=fatal) for call in calls)
+        outcomes = self.outcomes(_make_job(run, call, fatal=fatal) for call in calls)
         return [
             CandidateResult(
                 one.candidate,
@@ -252,14 +252,15 @@ class LocalEvaluator:
             ]
         return tuple(check.judge(alone))
 
-    def _make_run(self, surfaces: Sequence[str]) -> Run:
+    def make_run(self, surfaces: Sequence[str]) -> Run:
         """Return a run without cases. It translates cases and judges outcomes of the running workers."""
         options = RunOptions(Selection(Level.EXHAUSTIVE, tuple(surfaces)))
         run = Run(self.backend, Catalogue(()), self.ledger, options, python=self.python)
         run.pool = self.pool  # the worker that the run created itself was never started
         return run
 
-    def _outcomes(self, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
+    def outcomes(self, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
+        """Yield the outcomes of jobs, in their order. Raises IncompleteRun if no worker can be started."""
         with self._as_incomplete_run():
             yield from self.pool.outcomes(jobs)
 

@@ -14,9 +14,11 @@ from conformance import ConformanceError
 from conformance.cases.operators import OPERATORS
 from conformance.cases.schema import catalogue_folder
 from conformance.catalogue import loading
+from conformance.cli.declared_answers import print_declared_answers
 from conformance.cli.options import DEFAULT_OUTPUT_FOLDER, OPERATOR_OPTION, SCHEDULER_OPTION, timeout_option
 from conformance.cli.parameter_types import SURFACE_NAME, RangeWithoutNaN
 from conformance.execution.distributed.cluster import open_cluster
+from conformance.execution.job import Limits
 from conformance.execution.targets import run_targets
 from conformance.exploration.cluster import EvaluatorSpec, make_evaluator
 from conformance.exploration.evaluation import Evaluator
@@ -64,6 +66,12 @@ FINDINGS_EXIT_STATUS = 1
     "--jobs", type=click.IntRange(1, 256), metavar="N", help="Number of parallel processes. [default: one per core]"
 )
 @timeout_option(DEFAULT_TIMEOUT_SECONDS)
+@click.option(
+    "--conventions",
+    is_flag=True,
+    help="Generate no cases. Change size, rank, dtype and channels of the cases of conventions, and list the changes "
+    "with which a surface does not give its declared answer.",
+)
 @SCHEDULER_OPTION
 @click.option(
     "--out",
@@ -90,6 +98,7 @@ def explore(  # noqa: PLR0917 - click passes the options by name
     seed: int,
     jobs: int | None,
     timeout: float,
+    conventions: bool,
     scheduler: str | None,
     out: Path,
     finding: str | None,
@@ -116,6 +125,15 @@ def explore(  # noqa: PLR0917 - click passes the options by name
         raise ConformanceError("--as and --into need --promote")
     if cases is not None and minutes is not None:
         raise ConformanceError("--cases and --minutes cannot be combined")
+    if conventions:
+        if cases is not None or minutes is not None or scheduler:
+            raise ConformanceError("--conventions cannot be combined with --cases, --minutes and --scheduler")
+        targets = run_targets(backends, surfaces)
+        found = [
+            print_declared_answers(target, surfaces, operators, Limits(timeout), jobs or os.cpu_count() or 1)
+            for target in targets
+        ]
+        sys.exit(FINDINGS_EXIT_STATUS if any(found) else 0)
     until = StopCondition(cases if cases or minutes else DEFAULT_CASES, minutes * MINUTE_SECONDS if minutes else None)
     sweeps = loading.load_catalogue().sweeps
     spaces = {operator: OperatorSpace.from_sweeps(operator, sweeps) for operator in operators or OPERATORS}

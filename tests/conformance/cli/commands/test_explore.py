@@ -42,6 +42,7 @@ def test_the_command_writes_results_cases_scripts_and_a_page(output, conformance
         (("--cases", "0"), "0 is not in the range"),
         (("--promote", "max_pool-0"), "contains no findings"),
         (("--as", "name"), "need --promote"),
+        (("--conventions", "--cases", "5"), "cannot be combined"),
         (("--backend", "nobody", "--cases", "1"), "backend 'nobody'"),
         (("--backend", "numpy", "--surface", "other", "--cases", "1"), "surface 'other'"),
     ],
@@ -52,6 +53,16 @@ def test_wrong_usage_is_reported_in_one_line(options, message, conformance, tmp_
     (line,) = err[-1:]
     assert message in line
     assert "Traceback" not in line
+
+
+def test_variants_of_conventions_are_compared_with_the_declared_answers(conformance, tmp_path):
+    options = ("--backend", "numpy", "--operator", "global_avg_pool", "--jobs", 1, "--out", tmp_path)
+    status, out, _ = conformance("explore", "--conventions", *options)
+    assert status == 0
+    (line,) = out.splitlines()
+    assert line.startswith("numpy: ")
+    assert "0 contradicted" in line
+    assert " 0 agreed" not in line
 
 
 def test_a_missing_interpreter_is_reported_in_one_line(conformance, tmp_path):

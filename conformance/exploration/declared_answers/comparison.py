@@ -1,0 +1,168 @@
+"""Run variants of the cases of conventions, and find those that contradict the declared answer of a surface."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+import numpy as np
+
+from conformance.adapters.api import Program, Surface
+from conformance.cases.arrays import Array
+from conformance.cases.case import Case
+from conformance.execution.job import Job
+from conformance.execution.run import Run
+from conformance.execution.task import Task
+from conformance.exploration.declared_answers.variants import Index, Variant, variants_of
+from conformance.exploration.evaluation import LocalEvaluator
+from conformance.judging.verdict import OTHER_ANSWER, ProgramOutcome, answer_name
+from reports.results.vocabulary import Outcome
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A variant in which a surface does not give its declared answer.
+
+    declared: the answer in the case that was varied. depends_on: the declared condition, empty if there is none.
+    observed: the answers in the parts of the output, or the kind of the outcome.
+    """
+
+    surface: str
+    convention: str
+    case: str
+    variant: str
+    declared: str
+    depends_on: str
+    observed: str
+
+
+class Count(Enum):
+    """What became of a variant on a surface that declares an answer."""
+
+    AGREED = "agreed"
+    CONTRADICTED = "contradicted"
+    IN_LEDGER = "in the ledger"
+    UNSUPPORTED = "unsupported"
+
+
+@dataclass
+class Comparison:
+    """The contradictions of a backend, and the number of variants by what became of them."""
+
+    contradictions: list[Contradiction] = field(default_factory=list)
+    counts: Counter[Count] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A variant on a surface; declared: the answer of the surface in the case that was varied."""
+
+    variant: Variant
+    task: Task
+    declared: str
+    inputs: tuple[Array, ...]
+
+
+def compare_declared_answers(evaluator: LocalEvaluator, cases: Iterable[Case]) -> Comparison:
+    """Run the variants of cases of conventions on all surfaces of a started evaluator.
+
+    A surface is compared in a case if it declares an answer, and if it gives this answer in the case itself.
+    """
+    run, found = evaluator.make_run(()), Comparison()
+    ahead, behind = itertools.tee(_trials(run, cases, found.counts))
+    outcomes = evaluator.outcomes(
+        Job(one.task.program, one.inputs) for one in ahead if isinstance(one.task.program, Program)
+    )
+    differing: set[tuple[str, str]] = set()
+    for trial, outcome in zip(behind, outcomes, strict=True):
+        key = trial.task.surface.name, trial.variant.base.id
+        observed = _observed_answer(trial.variant, outcome)
+        if observed is None or key in differing:
+            found.counts[Count.UNSUPPORTED] += 1
+        elif observed == trial.declared:
+            found.counts[Count.AGREED] += 1
+        elif trial.variant.is_unchanged:
+            # The difference is that of the case, which a run reports.
+            differing.add(key)
+            found.counts[Count.UNSUPPORTED] += 1
+        else:
+            found.counts[Count.CONTRADICTED] += 1
+            found.contradictions.append(_contradiction(trial, observed))
+    return found
+
+
+def _contradiction(trial: _Trial, observed: str) -> Contradiction:
+    base, surface = trial.variant.base, trial.task.surface
+    convention = str(base.convention_id)
+    depends_on = surface.declarations[convention].depends_on
+    return Contradiction(surface.name, convention, base.id, trial.variant.name, trial.declared, depends_on, observed)
+
+
+def _trials(run: Run, cases: Iterable[Case], counts: Counter[Count]) -> Iterator[_Trial]:
+    cpu = run.pool.environment["cpu"]
+    surfaces = [surface.for_processor(cpu) for surface in run.surfaces]
+    for case in cases:
+        declared = _declared_answers(run, case, surfaces)
+        for variant in variants_of(case) if declared else ():
+            inputs = tuple(spec.make() for spec in variant.case.inputs.values())
+            for surface in surfaces:
+                if not _must_answer(variant, surface, declared.get(surface.name)):
+                    continue
+                task = run.make_task(variant.case, surface)
+                if not isinstance(task.program, Program):
+                    counts[Count.UNSUPPORTED] += 1
+                elif run.judge.ledger_entry(task):
+                    counts[Count.IN_LEDGER] += 1
+                else:
+                    yield _Trial(variant, task, declared[surface.name], inputs)
+
+
+def _declared_answers(run: Run, case: Case, surfaces: Iterable[Surface]) -> Mapping[str, str]:
+    """Return the declared answer in a case of each surface that runs it and has no ledger entry for it."""
+    found = {}
+    for surface in surfaces:
+        declaration = surface.declaration_for(str(case.convention_id), case.id)
+        task = run.make_task(case, surface) if declaration else None
+        if declaration and task and isinstance(task.program, Program) and not run.judge.ledger_entry(task):
+            found[surface.name] = declaration.answer
+    return found
+
+
+def _must_answer(variant: Variant, surface: Surface, declared: str | None) -> bool:
+    """Whether a surface must give its declared answer in a variant.
+
+    Not if it declares none, if the change of the variant changes this answer, or if the surface does not support the
+    dtype of the variant.
+    """
+    if declared is None or declared in variant.changed_answers:
+        return False
+    return not (variant.changes_dtype and surface.unsupported_reason(variant.case.operator, variant.case.dtype))
+
+
+def _observed_answer(variant: Variant, outcome: ProgramOutcome) -> str | None:
+    """Return the answer that an outcome gives in every part of the output; several answers are separated by commas.
+
+    None if a rejection says nothing about the convention: it has no such answer, or another dtype is not supported.
+    """
+    if outcome.kind == Outcome.UNSUPPORTED:
+        return None
+    if outcome.kind == Outcome.REJECTED:
+        can_reject = any(target.exact is None for target in variant.expected.answers.values())
+        return answer_name(outcome, variant.expected) if can_reject and not variant.changes_dtype else None
+    if outcome.kind != Outcome.RETURNED:
+        return str(outcome.kind)
+    answers = [_answer_in_part(outcome, part, variant) for part in variant.parts]
+    return ", ".join(dict.fromkeys(answers))
+
+
+def _answer_in_part(outcome: ProgramOutcome, part: Index, variant: Variant) -> str:
+    if len(outcome.arrays) != 1:
+        return OTHER_ANSWER
+    try:
+        array = np.ascontiguousarray(outcome.arrays[0][part])
+    except IndexError:
+        return OTHER_ANSWER
+    return answer_name(replace(outcome, arrays=(array,)), variant.expected) or OTHER_ANSWER
