@@ -107,7 +107,7 @@ def test_an_error_has_the_advice_of_the_reader(tmp_path):
     advice = registry.model_readers()["torch"].advice
     with pytest.raises(ConformanceError, match="nms does not exist; torchvision was built for another torch"):
         read(tmp_path, f"raise RuntimeError({missing!r})", advice=advice)
-    with pytest.raises(ConformanceError, match="RuntimeError: no such size$"):
+    with pytest.raises(ConformanceError, match=r"RuntimeError: no such size$"):
         read(tmp_path, "raise RuntimeError('no such size')", advice=advice)
 
 
