@@ -34,6 +34,8 @@ NETWORKS = {
     "SqueezeNet 1.0": ("squeezenet1_0", IMAGE),
     "ShuffleNet v2": ("shufflenet_v2_x1_0", IMAGE),
     "MobileNet v3": ("mobilenet_v3_small", IMAGE),
+    "MNASNet 1.0": ("mnasnet1_0", IMAGE),
+    "RegNetY-400MF": ("regnet_y_400mf", IMAGE),
     "EfficientNet-B0": ("efficientnet_b0", IMAGE),
     "ConvNeXt tiny": ("convnext_tiny", IMAGE),
     "U-Net": ("unet", "1x3x256x256"),

@@ -209,7 +209,10 @@ def _raise_error(source: ModelSource, message: str) -> None:
         if any(f"'{package}" in message for package in reader.packages):
             needed, python = ", ".join(reader.packages), source.python
             raise IncompleteRun(f"{source.text}: {python} does not have {needed} (--reader NAME=PYTHON): {message}")
-    raise ConformanceError(f"{source.text}: {message}")
+    advice = [
+        f"; {advice}" for reader in source.readers.values() for text, advice in reader.advice.items() if text in message
+    ]
+    raise ConformanceError(f"{source.text}: {message}{''.join(advice[:1])}")
 
 
 def _layer_of(record: _LayerRecord) -> ModelLayer:

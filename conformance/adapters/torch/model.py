@@ -13,4 +13,8 @@ MODEL_READER = ModelReader(
     packages=("torch",),
     reads_references=True,
     returns=("torch.Module",),
+    advice={
+        "operator torchvision::": "torchvision was built for another torch and has no compiled operators; install both "
+        "from one index, or skip these operators, as in 'A model of torchvision' of docs/how-to/audit-a-model.md"
+    },
 )

@@ -16,12 +16,12 @@ from conformance.models.reading import ModelSource, find_reader, parse_source, r
 ADD = 'model.add(source, "global_max_pool", {}, shape=[1, 2, 5, 5], dtype="float32", source="Node")'
 
 
-def read(folder, body, *, inputs=None, python=sys.executable, seconds=60.0, packages=()):
+def read(folder, body, *, inputs=None, python=sys.executable, seconds=60.0, packages=(), advice=None):
     """Return the model that a script with this body reads."""
     script = folder / "script.py"
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     script.write_text(f"import os, sys, time\n\ndef read_model(source, model):\n{lines}", "utf-8")
-    reader = ModelReader(script, "numpy.loops", (".fake",), packages)
+    reader = ModelReader(script, "numpy.loops", (".fake",), packages, advice=advice or {})
     return read_model(ModelSource("m.fake", reader, python, inputs or {}), seconds)
 
 
@@ -100,6 +100,15 @@ def test_what_a_model_prints_is_no_result(tmp_path):
 def test_a_missing_framework_is_named_with_the_option(tmp_path):
     with pytest.raises(IncompleteRun, match=r"does not have nowhere \(--reader NAME=PYTHON\)"):
         read(tmp_path, "import nowhere", packages=("nowhere",))
+
+
+def test_an_error_has_the_advice_of_the_reader(tmp_path):
+    missing = "operator torchvision::nms does not exist"
+    advice = registry.model_readers()["torch"].advice
+    with pytest.raises(ConformanceError, match="nms does not exist; torchvision was built for another torch"):
+        read(tmp_path, f"raise RuntimeError({missing!r})", advice=advice)
+    with pytest.raises(ConformanceError, match=r"RuntimeError: no such size$"):
+        read(tmp_path, "raise RuntimeError('no such size')", advice=advice)
 
 
 def test_a_missing_interpreter_is_an_error(tmp_path):

@@ -34,6 +34,7 @@ class ModelReader:
     variables: environment variables of the process.
     backends: backends of other names than the reader whose models it reads, with the environment variables of each.
     is_run: whether users run the models on the surface, so that its known deviations are those of the model.
+    advice: what to do about an error, by a text that its message contains.
     """
 
     script: Path
@@ -46,3 +47,4 @@ class ModelReader:
     variables: Mapping[str, str] = field(default_factory=dict)
     is_run: bool = True
     backends: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    advice: Mapping[str, str] = field(default_factory=dict)
