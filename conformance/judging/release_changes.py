@@ -34,7 +34,7 @@ MEANINGS = {
     ChangeClass.FIX: "a wrong result is right, or an invalid call is rejected instead of accepted or of a crash",
     ChangeClass.REGRESSION: "a right answer is wrong, or a rejection is a crash",
     ChangeClass.STRICTER: "a call without a documented meaning is rejected",
-    ChangeClass.SUPPORTED: "a valid call is no longer rejected",
+    ChangeClass.SUPPORTED: "a valid call is no longer rejected, or the function that the program calls now exists",
     ChangeClass.PROGRAM: "only the program changes, such as its opset: the release answers the older one differently",
     ChangeClass.OTHER: "neither answer is documented",
 }
@@ -129,12 +129,17 @@ def grouped(data: ReleaseData, groups: Sequence[ChangeGroup]) -> Mapping[int, li
     return found
 
 
+def _is_missing(span: AnswerRange) -> bool:
+    """Whether the call is rejected, or ends with an error of Python because the release lacks a function."""
+    return span.answer.startswith(Outcome.REJECTED) or "AttributeError" in span.evidence.observed
+
+
 def class_problem(group: ChangeGroup, change: ReleaseChange) -> str:
     """Return why the class of a group is not that of a change, "" if it is possible.
 
     The correctness of an answer to a convention is a matter of the documents, so that less is required of it.
     """
-    old, new = change.old.answer, change.new.answer
+    new = change.new.answer
     expected = change.record.question is None
     first, second = change.old.differences(None), change.new.differences(None)
     wrong, right = (second, first) if group.reversed else (first, second)
@@ -142,7 +147,7 @@ def class_problem(group: ChangeGroup, change: ReleaseChange) -> str:
         ChangeClass.FIX: bool(wrong) and not right if expected else new != Outcome.CRASHED,
         ChangeClass.REGRESSION: bool(right) and not wrong if expected else not new.startswith(Outcome.REJECTED),
         ChangeClass.STRICTER: new.startswith(Outcome.REJECTED),
-        ChangeClass.SUPPORTED: old.startswith(Outcome.REJECTED) and not new.startswith(Outcome.REJECTED),
+        ChangeClass.SUPPORTED: _is_missing(change.old) and not _is_missing(change.new),
         ChangeClass.PROGRAM: change.new.evidence.cause == "program",
         ChangeClass.OTHER: not expected or bool(first and second),
     }

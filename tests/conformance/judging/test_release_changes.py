@@ -71,12 +71,12 @@ def test_a_regression_that_persists_has_a_finding_or_a_ledger_entry(data, groups
     assert missing == []
 
 
-def change(old, new, question=None, cause="release", case="pad/a"):
+def change(old, new, question=None, cause="release", observed=""):
     spans = (
-        AnswerRange(old, None, "1.1", ("1.0",), Evidence("1.0", "", cause=None)),
+        AnswerRange(old, None, "1.1", ("1.0",), Evidence("1.0", observed, cause=None)),
         AnswerRange(new, "1.1", None, ("1.1",), Evidence("1.1", "", cause=cause)),
     )
-    return ReleaseChange(CaseHistory("s", case, question, "ab", spans), *spans)
+    return ReleaseChange(CaseHistory("s", "pad/a", question, "ab", spans), *spans)
 
 
 def group(name, **changes):
@@ -103,6 +103,8 @@ def group(name, **changes):
         ("supported", change("rejected, differ", "agree"), True),
         ("supported", change("agree", "rejected, differ"), False),
         ("supported", change("rejected, differ", "rejected, agree"), False),
+        ("supported", change("crashed", "agree", observed="AttributeError: no attribute 'unfold'"), True),
+        ("supported", change("crashed", "agree", observed="signal 11"), False),
         ("program", change("agree", "differ value", cause="program"), True),
         ("program", change("agree", "differ value"), False),
         ("other", change("differ shape", "differ value"), True),
