@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from conformance import CatalogueError
-from conformance.adapters.api import Program, Surface, Unsupported
+from conformance.adapters.api import Declaration, Program, Surface, Unsupported
 from conformance.cases.arrays import array_digest
 from conformance.cases.case import Answers, Case, Rejected
 from conformance.catalogue import loading
@@ -141,6 +141,21 @@ def _cases_of_convention(convention_id: str, rank: int) -> tuple[Case, ...]:
     cases = [case for case in _convention_cases(_operator_of(convention_id)) if case.convention_id == convention_id]
     of_rank = tuple(case for case in cases if len(case.shape) - NON_SPATIAL_AXES == rank)
     return of_rank or tuple(case for case in cases if case.id == convention_id)
+
+
+def declaration_for(declaration: Declaration, convention_id: str, candidate: Candidate) -> Declaration:
+    """Return the declaration of a surface for a candidate.
+
+    An answer that depends on a condition becomes one answer if all cases of the convention that have the rank and the
+    dtype of the candidate have it. Without such cases the condition remains.
+    """
+    cases = [case for case in _convention_cases(_operator_of(convention_id)) if case.convention_id == convention_id]
+    rank, dtype = len(candidate.case.shape), candidate.case.dtype
+    like = [case for case in cases if len(case.shape) == rank and case.dtype == dtype]
+    answers = {answer for case in like for answer in declaration.answers_in(case.id)}
+    if not declaration.depends_on or len(answers) != 1:
+        return declaration
+    return replace(declaration, answer=answers.pop(), depends_on="", by_case={}, by_case_and_cpu={})
 
 
 MAX_DRAWN_WINDOW = 1_000_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from conformance.adapters.api import Surface
+from conformance.adapters.api import Declaration, Surface
 from conformance.cases.case import Case
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.conventions import reference_answer
+from conformance.exploration.conventions import declaration_for, reference_answer
 from conformance.exploration.evaluation import NEW_STATUSES, LocalEvaluator, SurfaceResult, make_requests
 from conformance.exploration.finding_conditions import CORRECT_STATUSES
 from conformance.exploration.oracles import ReferenceOracle
@@ -184,11 +184,15 @@ def _convention_differences(
 ) -> Iterator[ConventionDifference]:
     """Yield the conventions that a question observes and that target and model answer differently."""
     for convention in question.conventions:
-        declared = surface.declarations.get(convention)
-        own = source.declarations.get(convention) if source else None
+        declared, own = (_declaration(one, convention, question.candidate) for one in (surface, source))
         mine = own.summary if own else reference_answer(convention)
         # A surface without a call for norms has no answer of its own: its program takes absolute values.
         is_composed = declared is None and question.candidate.operator == NORM
         other = declared.summary if declared else reference_answer(convention) if is_composed else mine
         if other != mine:
             yield ConventionDifference(convention, mine, other)
+
+
+def _declaration(surface: Surface | None, convention: str, candidate: Candidate) -> Declaration | None:
+    found = surface.declarations.get(convention) if surface else None
+    return declaration_for(found, convention, candidate) if found else None

@@ -17,7 +17,7 @@ from conformance.cases.arrays import NUMPY_DTYPES, Array
 from conformance.cases.case import Case
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import conventions_of
-from conformance.exploration.conventions import convention_case, expected_on, reference_answer
+from conformance.exploration.conventions import convention_case, declaration_for, expected_on, reference_answer
 from conformance.exploration.evaluation import LocalEvaluator, SurfaceResult, make_requests
 from conformance.exploration.oracles import ReferenceOracle
 from conformance.exploration.output import case_item_text
@@ -158,10 +158,10 @@ def smallest_convention(
     The target must compute the result of its own answer. If the reference cannot compute both results, this is the case
     of the convention in the catalogue, with the answers that the two surfaces declare. None if there is no input.
     """
-    surface, source = surfaces
+    surface, _ = surfaces
     deadline = Deadline(seconds)
-    own = surface.declarations.get(convention)
-    other = source.declarations.get(convention) if source else None
+    declared = [one.declarations.get(convention) if one else None for one in surfaces]
+    own, other = (one and declaration_for(one, convention, question) for one in declared)
 
     def targets(one: Candidate) -> tuple[Target, Target] | None:
         expected = _expected(one)
@@ -199,8 +199,8 @@ def _case_of_convention(convention: str, own: Declaration | None, other: Declara
     answers = compute_expected(case).answers
     mine = answers.get(own.answer) if own and own.answer else None
     theirs = answers.get(other.answer if other and other.answer else reference_answer(convention))
-    if mine is None or theirs is None:
-        return None
+    if mine is None or theirs is None or mine is theirs:
+        return None  # the answers differ in other cases of the convention
     got, message = (mine.exact.value, "") if mine.exact else (None, f"a rejection: {mine.violation}")
     return SmallestInput(case, theirs, got, message, from_catalogue=True)
 

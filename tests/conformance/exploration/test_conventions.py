@@ -12,7 +12,12 @@ from conformance.cases.case import Rejected
 from conformance.cases.operators import OPERATORS
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.convention_domains import CONVENTION_DOMAINS, conventions_of, domains_of
-from conformance.exploration.conventions import expected_on, reference_answers, unsupported_by_oracle
+from conformance.exploration.conventions import (
+    declaration_for,
+    expected_on,
+    reference_answers,
+    unsupported_by_oracle,
+)
 from conformance.exploration.draws.invalid_calls import Violation
 from conformance.exploration.evaluation import LocalEvaluator, make_requests
 from conformance.exploration.oracles import ReferenceOracle
@@ -47,6 +52,23 @@ def test_every_convention_is_in_the_catalogue_and_the_reference_has_an_answer():
     assert set(reference_answers()) == ids
     assert reference_answers()["max_pool/window-of-padding-only"] == "minus-infinity"
     assert reference_answers()["max_pool/zeros-of-both-signs"] == "positive"
+
+
+@pytest.mark.parametrize(("rank", "dtype", "answer"), [(2, "float32", "first"), (3, "float32", "other")])
+def test_a_condition_that_no_case_of_the_rank_and_dtype_meets_does_not_matter(rank, dtype, answer):
+    volumes = Declaration("first", depends_on="the rank", by_case={f"{TIE}-in-three-dimensions": "other"})
+    levels = {"rank": rank, "dtype": dtype, "extent": (2,) * rank, "window": (2,) * rank, "stride": (1,) * rank}
+    candidate = replace(TIED, levels={**TIED.levels, **levels, "dilation": (1,) * rank})
+    found = declaration_for(volumes, TIE, candidate)
+    assert (found.summary, found.answers) == (answer, (answer,))
+
+
+def test_a_condition_remains_if_cases_of_the_rank_and_dtype_differ_or_do_not_exist():
+    convention = "global_max_pool/nan-in-channel"
+    declared = Declaration("propagates", depends_on="the size", by_case={"global_max_pool/nan-among-4-cells": "other"})
+    assert declaration_for(declared, convention, TIED) is declared
+    other = replace(TIED, levels={**TIED.levels, "dtype": "uint8"})
+    assert declaration_for(declared, convention, other) is declared
 
 
 OBSERVED = {

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api import Unsupported
+from conformance.adapters.api import Declaration, Surface, Unsupported
 from conformance.catalogue import describe
 from conformance.exploration.evaluation import LocalEvaluator
 from conformance.judging.ledger import Ledger, LedgerEntry
@@ -368,3 +368,18 @@ def test_a_norm_without_a_call_on_the_target_has_absolute_values(p, answers):
     (layer,) = audited([ModelLayer("n", "lp_pool", window, (1, 1, 4, 4))], target, source=source).layers
     found = layer.verdicts["fake.right"].conventions.values()
     assert [(one.source_answer, one.target_answer) for one in found] == answers
+
+
+TIE = "max_pool_with_indices/tie"
+BY_RANK = Declaration("first", depends_on="the rank", by_case={f"{TIE}-in-three-dimensions": "other"})
+
+
+@pytest.mark.parametrize(("rank", "answers"), [(2, []), (3, [("first", "other")])])
+def test_an_answer_that_depends_on_the_rank_is_that_of_the_layer(rank, answers):
+    window = {"window": (2,) * rank, "stride": (2,) * rank, "padding": ((0, 0),) * rank, "output": "indices"}
+    target = Surface("fake.right", {"max_pool_with_indices": lambda _step: ("x = x",)}, declarations={TIE: BY_RANK})
+    source = SourceFramework(Surface("fake.source", {}, declarations={TIE: Declaration("first")}), Ledger())
+    layer = ModelLayer("pool", "max_pool_with_indices", window, (1, 1) + (4,) * rank)
+    (layer,) = audited([layer], target, source=source).layers
+    found = layer.verdicts["fake.right"].conventions.values()
+    assert [(one.source_answer, one.target_answer) for one in found if one.convention == TIE][:1] == answers
