@@ -19,7 +19,8 @@ def other_layer_notes(model: Model, targets: Sequence[str]) -> Iterator[str]:
     for kind, found in model.settings.items():
         for settings in found:
             values = ", ".join(f"{name}={setting_text(value)}" for name, value in settings.items())
-            checks = list(_checks(model, kind, settings, targets))
+            # A framework can have a class and a function of one kind, with the same values.
+            checks = list(dict.fromkeys(_checks(model, kind, settings, targets)))
             yield f"{kind} with {values} in the model{': set ' if checks else ''}{'; '.join(checks)}."
 
 

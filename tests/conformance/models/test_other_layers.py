@@ -22,6 +22,13 @@ def test_without_defaults_of_the_target_the_numbers_are_stated(targets):
     assert notes(targets) == ["BatchNorm2d with eps=1e-05, momentum=0.1 in the model."]
 
 
+def test_a_class_and_a_function_of_one_kind_are_one_check():
+    keras = {"BatchNormalization": [{"epsilon": 1e-3, "momentum": 0.99}]}
+    (text,) = notes(["torch.nn"], "keras-jax.layers", keras)
+    assert text.count("epsilon (keras") == 1
+    assert text.count("momentum (keras") == 1
+
+
 def test_the_value_of_the_model_counts_and_not_its_default():
     (text,) = notes(["flax.linen"], settings={"BatchNorm2d": [{"eps": 1e-3, "momentum": None}]})
     assert "epsilon (torch eps=0.001; flax epsilon=1e-05)" in text
