@@ -22,10 +22,18 @@ SUPER_CONSTRUCTOR = "super().__init__"
 
 @dataclass(frozen=True)
 class _Position:
-    """Where a value is: the name it gets, if any, and whether it is returned."""
+    """Where a value is: the name it gets, if any, and whether it is returned.
+
+    is_part: whether it is stored in an object, as an attribute or as a member of one.
+    """
 
     name: str = ""
     returned: bool = False
+    is_part: bool = False
+
+    def member(self, part: str) -> _Position:
+        """Return the position of a member, without a name if one of the two has none."""
+        return _Position(f"{self.name}.{part}" if self.name and part else "", is_part=self.is_part)
 
 
 class Body:
@@ -49,7 +57,7 @@ class Body:
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if node.value is not None:
-                self.visit(node.value, _Position(_target_name(target)))
+                self.visit(node.value, _Position(_target_name(target), is_part=isinstance(target, ast.Attribute)))
             return
         if isinstance(node, ast.Return) and node.value is not None:
             self.visit(node.value, _Position(returned=True))
@@ -63,10 +71,10 @@ class Body:
     def visit(self, node: ast.expr, position: _Position) -> None:
         """Read an expression; position: what happens with its value."""
         if isinstance(node, (ast.List, ast.Tuple)):
-            self._visit_items(node.elts, position.name)
+            self._visit_items(node.elts, position)
         elif isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
-                self.visit(value, _Position(_member(position.name, _text_value(key))))
+                self.visit(value, position.member(_text_value(key)))
         elif isinstance(node, ast.Call):
             self._visit_call(node, position)
         else:
@@ -76,26 +84,26 @@ class Body:
                 elif isinstance(child, ast.comprehension):
                     self.visit(child.iter, _Position())
 
-    def _visit_items(self, items: Sequence[ast.expr], name: str) -> None:
+    def _visit_items(self, items: Sequence[ast.expr], position: _Position) -> None:
         for index, item in enumerate(items):
             # OrderedDict([("conv1", nn.Conv2d(…))]) names its layers.
             if isinstance(item, ast.Tuple) and len(item.elts) == 2 and _text_value(item.elts[0]):  # noqa: PLR2004
-                self.visit(item.elts[1], _Position(_member(name, _text_value(item.elts[0]))))
+                self.visit(item.elts[1], position.member(_text_value(item.elts[0])))
             else:
-                self.visit(item, _Position(_member(name, str(index))))
+                self.visit(item, position.member(str(index)))
 
     def _visit_call(self, node: ast.Call, position: _Position) -> None:
         if self.scope.is_sequence and ast.unparse(node.func) == SUPER_CONSTRUCTOR:
             for index, item in enumerate(node.args):
-                self.visit(item, _Position(str(index)))
+                self.visit(item, _Position(str(index), is_part=True))
             return
         if self.layer_names.is_container(node.func):
             # The argument of OrderedDict and of ModuleList is one list.
             is_list = len(node.args) == 1 and isinstance(node.args[0], (ast.List, ast.Tuple, ast.Dict, ast.Call))
             if is_list and not self._is_layer(node.args[0]):
-                self.visit(node.args[0], _Position(position.name))
+                self.visit(node.args[0], _Position(position.name, is_part=position.is_part))
             else:
-                self._visit_items(node.args, position.name)
+                self._visit_items(node.args, position)
             return
         bound = self.bindings.get(dotted_name(node.func) or "")
         local = self.layer_names.classes.get(bound.called if bound else dotted_name(node.func) or "")
@@ -110,8 +118,15 @@ class Body:
             self.visit(node.func.value, _Position())
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             self.visit(argument, _Position())
-        if called is not None or (local is not None and position.name):
-            self._add(node, called or local.name if local else str(called), position, local, bound)
+        foreign = self._foreign_class(node, position) if called is local is bound is None else None
+        if called or foreign or (local is not None and position.name):
+            name = called or foreign or (local.name if local else "")
+            self._add(node, name, position, local, bound, is_foreign=foreign is not None)
+
+    def _foreign_class(self, node: ast.Call, position: _Position) -> str | None:
+        """Return the name of a class of another module whose object is stored in one of this text."""
+        is_stored = self.scope.kind == "class" and position.is_part and position.name
+        return self.layer_names.imported_class(node.func) if is_stored else None
 
     def _is_layer(self, node: ast.expr) -> bool:
         if not isinstance(node, ast.Call) or not isinstance(node.func, (ast.Name, ast.Attribute)):
@@ -125,6 +140,8 @@ class Body:
         position: _Position,
         local: ast.ClassDef | None,
         bound: ClassBinding | None = None,
+        *,
+        is_foreign: bool = False,
     ) -> None:
         if len(self.found) >= MAX_LAYERS:
             raise ConformanceError(f"more than {MAX_LAYERS} layers")
@@ -150,6 +167,7 @@ class Body:
                 position.returned,
                 bool(stored),
                 bound.note(source_of(node.func)) if bound else "",
+                is_foreign,
             )
         )
 
@@ -159,10 +177,6 @@ class Body:
             return [(keyword.arg, keyword.value)]
         items = self.dictionaries.get(dotted_name(keyword.value) or "", dictionary_items(keyword.value))
         return [(UNNAMED, keyword.value)] if items is None else items.items()
-
-
-def _member(name: str, part: str) -> str:
-    return f"{name}.{part}" if name and part else ""
 
 
 def _text_value(node: ast.expr | None) -> str:

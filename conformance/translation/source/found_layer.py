@@ -48,6 +48,7 @@ class FoundLayer:
     text: the call as in the source. local_line: the line of the class, if the text defines it.
     returned: whether the function returns the layer. is_stored: whether an attribute or variable has its name.
     class_note: the class that a variable stands for, if the call names a variable.
+    is_foreign: whether the class is one of another module than the framework's.
     """
 
     scope: Scope
@@ -61,6 +62,7 @@ class FoundLayer:
     returned: bool = False
     is_stored: bool = False
     class_note: str = ""
+    is_foreign: bool = False
 
     @property
     def class_name(self) -> str:

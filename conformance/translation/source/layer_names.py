@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Collection, Sequence
 
 from conformance.adapters.api import Dialect
@@ -41,6 +42,19 @@ class LayerNames:
         if prefix in self.prefixes and first != SELF:
             return name
         return name if last in self.others and name.partition(".")[0] in self.roots else None
+
+    def imported_class(self, node: ast.expr) -> str | None:
+        """Return the name of a class of a module that is neither the framework's nor Python's, None for others.
+
+        A name in CamelCase is taken for a class.
+        """
+        first, _, rest = (dotted_name(node) or "").partition(".")
+        if first not in self.aliases:
+            return None
+        name = f"{self.aliases[first]}{'.' * bool(rest)}{rest}"
+        root, last = name.partition(".")[0], name.rpartition(".")[2]
+        is_class = last[:1].isupper() and not last.isupper() and last not in NOT_LAYERS
+        return name if is_class and root not in self.roots | sys.stdlib_module_names else None
 
     def class_of(self, node: ast.expr) -> str | None:
         """Return the name of a class that an expression names: one of layers, or one of this text."""

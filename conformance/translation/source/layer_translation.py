@@ -79,7 +79,7 @@ class SourceTranslator:
     def _translate(self, layer: FoundLayer) -> TranslatedLayer:
         if layer.local_line is not None:
             return TranslatedLayer(layer, f"a class of this source, line {layer.local_line}", kind=LayerKind.LOCAL)
-        if not any(layer.class_name in dialect.layers_by_name for dialect in self.dialects):
+        if layer.is_foreign or not any(layer.class_name in dialect.layers_by_name for dialect in self.dialects):
             return TranslatedLayer(layer, self._other_text(layer), kind=LayerKind.OTHER)
         if UNNAMED in layer.keywords:
             names = text_of(layer.keywords[UNNAMED])
@@ -121,7 +121,9 @@ class SourceTranslator:
         return self._translated(layer, parsed[0], [one for one in targets if one], (), numbers[0])
 
     def _other_text(self, layer: FoundLayer) -> str:
-        """Return that the layer is not a window operator, with what to check on the targets."""
+        """Return that the layer is not a window operator, with what to check on the targets, or that it is not read."""
+        if layer.is_foreign:
+            return "a class of another module, which is not read"
         own = find_other_layer(self.others.get(self.framework, ()), layer.class_name)
         checks = [*self._checks(own, layer)] if own else []
         note = [own.note] if own and own.note else []

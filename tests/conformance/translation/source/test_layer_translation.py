@@ -292,3 +292,9 @@ def test_method_of_an_unpooling_takes_the_indices():
     found = layers(net("u = nn.MaxUnpool2d(2, 2)"), "torch", "flax", (1, 4, 9, 9))
     lines = list(module_lines(found, "flax.linen", registry.module_styles()["flax.linen"]))
     assert "    def u(self, x, indices):" in lines
+
+
+def test_layer_of_another_module_is_not_that_of_the_framework():
+    (layer,) = layers(f"from mylib import MaxPool2d\n{net('pool = MaxPool2d(2)')}", "torch", "flax", None)
+    assert layer.problem == "a class of another module, which is not read"
+    assert not layer.targets

@@ -172,3 +172,39 @@ def test_nothing_of_the_text_is_run(tmp_path):
     text = f"import torch.nn as nn\nopen({str(mark)!r}, 'w')\na = nn.MaxPool2d(__import__('os').mkdir({str(mark)!r}))\n"
     assert len(read(text)) == 1
     assert not mark.exists()
+
+
+FOREIGN = """
+import timm
+import torch
+from pathlib import Path
+from torch import nn
+from mylib import Swish, Swish as S, make_block, WIDTH
+from . import other
+
+
+class Net(nn.Module):
+    def __init__(self):
+        options = timm.Options(3)
+        self.path = Path("weights")
+        self.normal = torch.distributions.Normal(0, 1)
+        self.block = make_block(3)
+        self.a = Swish(3)
+        self.b = timm.layers.MaxPool2d(3)
+        self.c = nn.Sequential(nn.ReLU(), other.Foo(), S())
+
+
+def make():
+    return Swish(3)
+"""
+
+
+def test_classes_of_other_modules_are_listed_where_an_object_is_stored():
+    found = [one for one in read(FOREIGN) if one.is_foreign]
+    assert [(one.name, one.called) for one in found] == [
+        ("a", "mylib.Swish"),
+        ("b", "timm.layers.MaxPool2d"),
+        ("c.1", "..other.Foo"),
+        ("c.2", "mylib.Swish"),
+    ]
+    assert [one.name for one in read(FOREIGN) if not one.is_foreign] == ["c.0"]
