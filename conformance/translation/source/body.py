@@ -118,7 +118,8 @@ class Body:
             self.visit(node.func.value, _Position())
         for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
             self.visit(argument, _Position())
-        foreign = self._foreign_class(node, position) if called is local is bound is None else None
+        is_unknown = called is None and local is None and bound is None
+        foreign = self._foreign_class(node, position) if is_unknown else None
         if called or foreign or (local is not None and position.name):
             name = called or foreign or (local.name if local else "")
             self._add(node, name, position, local, bound, is_foreign=foreign is not None)
