@@ -129,7 +129,7 @@ def model_text(path: Path, request: ModelRequest, background: TranslationBackgro
     names = {name for one in others.get(framework, ()) for name in one.all_names}
     given = dict(_assignment(one) for one in request.values)
     found = read_model_source(_read_text(path), str(path), dialects, names, given)
-    if not found:
+    if all(one.is_foreign for one in found):
         raise ConformanceError(f"{path}: no layer of {request.dialect} found")
     shapes = _shapes(request.inputs, {name for one in found for name in (one.name, one.full_name)})
     translator = SourceTranslator(
