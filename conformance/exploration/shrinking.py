@@ -209,12 +209,13 @@ def _padding_as_input(candidate: Candidate) -> Iterator[Candidate]:
 
 
 def _can_write_out(candidate: Candidate) -> bool:
-    return all(math.prod(spec.shape) <= MAX_WRITTEN_CELLS for spec in candidate.case.inputs.values())
+    return all(math.prod(spec.shape) <= MAX_WRITTEN_CELLS for spec in candidate.valid.case.inputs.values())
 
 
 def _with_numbers_written_out(candidate: Candidate) -> Candidate:
-    """Return the candidate with all inputs as explicit numbers."""
-    return candidate.with_numbers(**{name: _nested_list(spec.make()) for name, spec in candidate.case.inputs.items()})
+    """Return the candidate with all inputs as explicit numbers, before a violation changes an input."""
+    inputs = candidate.valid.case.inputs
+    return candidate.with_numbers(**{name: _nested_list(spec.make()) for name, spec in inputs.items()})
 
 
 def _nested_list(array: object) -> object:

@@ -7,9 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from conformance.cases.case import Rejected
+from conformance.cases.operators import OPERATORS
 from conformance.cases.steps import case_step
 from conformance.execution.worker_process import Worker
-from conformance.exploration.draws.invalid_calls import Violation
+from conformance.exploration.draws.invalid_calls import Violation, violations_for
 from conformance.exploration.evaluation import make_requests
 from conformance.exploration.oracles import ReferenceOracle, evaluate
 from conformance.exploration.rng import Rng
@@ -117,3 +119,20 @@ def test_an_invalid_call_shrinks_to_the_boundary_of_its_violation(sweeps):
     drawn = next(one for some in valid if (one := replace(some, following=None, violation=violation)).is_valid())
     smallest = shrink(drawn, lambda candidates: [one.violation is not None for one in candidates])
     assert (smallest.case.parameters["window"], smallest.case.shape) == ((2,), (1, 1, 1))
+
+
+NEVER_DRAWN = {("fractional_max_pool", "WindowExceedsPaddedInput"), ("conv_transpose", "GroupsDoNotDivideOutputs")}
+INVALID_CALLS = [(operator, name) for operator in OPERATORS for name in violations_for(operator)]
+
+
+@pytest.mark.parametrize(
+    ("operator", "name"), [one for one in INVALID_CALLS if one not in NEVER_DRAWN], ids=lambda value: value
+)
+def test_every_invalid_call_shrinks_to_an_invalid_call(sweeps, operator, name):
+    space = OperatorSpace.from_sweeps(operator, sweeps)
+    valid = (space.draw(Rng("shrink", seed)).valid for seed in range(999))
+    changed = (replace(one, following=None, array_use="", violation=Violation(name)) for one in valid)
+    drawn = next(one for one in changed if one.is_valid())
+    smallest = shrink(drawn, lambda candidates: [isinstance(one.case.expect, Rejected) for one in candidates])
+    assert smallest.case.expect.violation == name
+    assert smallest.shrink_key <= drawn.shrink_key
