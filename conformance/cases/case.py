@@ -52,8 +52,15 @@ class ArrayUse(Word):
     OFFSET = "offset"  # the data begins one element after its memory
     VIEW = "view"  # the inner part of a larger array
     NUMPY = "numpy"  # NumPy arrays are passed to the call, without conversion
+    NUMPY_TWICE = "numpy_twice"  # NumPy arrays are passed to two calls, of which the second gives the result
     TWICE = "twice"  # a second call with the same arrays gives the result
     OVERWRITTEN = "overwritten"  # the caller overwrites its arrays after the call
+
+
+NUMPY_USES = frozenset({ArrayUse.NUMPY, ArrayUse.NUMPY_TWICE})
+"""Uses in which calls get NumPy arrays."""
+REPEATED_USES = frozenset({ArrayUse.TWICE, ArrayUse.NUMPY_TWICE})
+"""Uses in which a second call gives the result."""
 
 
 class MixedDtype(Word):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any
 
-from conformance.cases.case import ARRAYS_KEY, ArrayUse, Case
+from conformance.cases.case import ARRAYS_KEY, NUMPY_USES, ArrayUse, Case
 from conformance.cases.compositions import plan_steps
 from conformance.cases.invalid import violations_of
 from conformance.cases.operators import OPERATORS, PARAMETERS, Geometry, ParameterKind
@@ -184,7 +184,7 @@ class Candidate:
         """
         if self.array_use == ArrayUse.EXPANDED:
             return bool(self.levels.get("batch", 1) == 1)
-        if self.array_use == ArrayUse.NUMPY:
+        if self.array_use in NUMPY_USES:
             return not OPERATORS[self.operator].is_gradient
         return self.array_use != ArrayUse.BYTE_SWAPPED or self.levels["dtype"] != "bfloat16"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from conformance.adapters.api import Surface, Unsupported
-from conformance.cases.case import ARRAYS_KEY, ArrayUse, Case
+from conformance.cases.case import ARRAYS_KEY, NUMPY_USES, REPEATED_USES, ArrayUse, Case
 
 ARRAY_STATEMENTS: Mapping[ArrayUse, str] = MappingProxyType(
     {
@@ -29,7 +29,7 @@ def unsupported_use(case: Case, surface: Surface) -> Unsupported | None:
     use = case.parameters.get(ARRAYS_KEY)
     if use and surface.language is not None:
         return Unsupported(f"programs of {surface.name} get no NumPy arrays")
-    if use == ArrayUse.NUMPY and surface.numpy_inputs is None:
+    if use in NUMPY_USES and surface.numpy_inputs is None:
         return Unsupported(f"{surface.name} has no calls that take NumPy arrays in place of its own arrays")
     return None
 
@@ -42,7 +42,7 @@ def with_array_use(case: Case, conversions: Mapping[str, str], lines: Sequence[s
     """
     use, converted = case.parameters.get(ARRAYS_KEY), [*filter(None, conversions.values()), *lines]
     names = ", ".join(case.inputs)
-    if use == ArrayUse.TWICE:
+    if use in REPEATED_USES:
         yield from (f"passed = [{names}]", *converted, f"{names}{',' * (len(case.inputs) == 1)} = passed", *converted)
     elif use == ArrayUse.OVERWRITTEN:
         yield from (f"passed = [{names}]", *converted, f"x = {to_numpy}", "for array in passed:", "    array[...] = 0")

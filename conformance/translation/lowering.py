@@ -13,7 +13,17 @@ from dataclasses import replace
 from conformance import ConformanceError
 from conformance.adapters.api import Program, Surface, Unsupported, source_text
 from conformance.cases.arrays import BFLOAT16
-from conformance.cases.case import ARRAYS_KEY, DRAWN_KEY, MIXED_KEY, WORDS_KEY, Answers, ArrayUse, Case, Rejected, Value
+from conformance.cases.case import (
+    ARRAYS_KEY,
+    DRAWN_KEY,
+    MIXED_KEY,
+    NUMPY_USES,
+    WORDS_KEY,
+    Answers,
+    Case,
+    Rejected,
+    Value,
+)
 from conformance.cases.compositions import plan_steps
 from conformance.cases.operators import OPERATORS
 from conformance.cases.steps import Step, case_step
@@ -146,7 +156,7 @@ def _gradient_text(case: Case, surface: Surface, lines: Sequence[str]) -> str | 
 
 def _program_text(case: Case, surface: Surface, lines: Sequence[str], to_numpy: str | None = None) -> str:
     conversions = {name: _input_line(surface, name, spec.dtype) for name, spec in case.inputs.items()}
-    if case.parameters.get(ARRAYS_KEY) == ArrayUse.NUMPY:
+    if case.parameters.get(ARRAYS_KEY) in NUMPY_USES:
         conversions = {name: _assignment(name, (surface.numpy_inputs or {}).get(name, "{}")) for name in case.inputs}
     # Indices are integers, also for bfloat16 inputs.
     bfloat16 = surface.bfloat16 if case.dtype == BFLOAT16 and case.parameters.get("output") != "indices" else None

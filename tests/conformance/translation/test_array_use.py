@@ -7,7 +7,7 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.adapters.api import Surface, Unsupported
-from conformance.cases.case import ArrayUse
+from conformance.cases.case import NUMPY_USES, ArrayUse
 from conformance.cases.parsing import parse_case
 from conformance.cases.schema import catalogue_folder
 from conformance.translation.lowering import translate
@@ -47,7 +47,7 @@ def seen_by_call(use, values=None):
 
 
 def test_every_use_passes_the_same_numbers():
-    for use in set(ArrayUse) - {ArrayUse.EXPANDED, ArrayUse.NUMPY, ArrayUse.OVERWRITTEN}:
+    for use in set(ArrayUse) - NUMPY_USES - {ArrayUse.EXPANDED, ArrayUse.OVERWRITTEN}:
         np.testing.assert_array_equal(seen_by_call(use), VALUES)
 
 
@@ -108,8 +108,19 @@ def test_numpy_arrays_are_not_converted():
     assert "convert" not in program.text
 
 
-def test_surface_without_numpy_inputs_does_not_support_them():
-    assert translate(case_with("numpy"), surface()) == Unsupported(
+def test_second_call_gets_the_numpy_arrays_of_the_first():
+    fields = {"to_framework": {"x": "convert({})"}, "numpy_inputs": {"x": "np.moveaxis({}, 1, -1)"}}
+    program = translate(case_with("numpy_twice"), surface(**fields))
+    calls = []
+    exec(program.text, namespace := {"np": np, "pool": lambda x: calls.append(x) or x})  # noqa: S102
+    namespace["run"](np.array(VALUES, np.float32))
+    assert [one.shape for one in calls] == [np.moveaxis(np.array(VALUES), 1, -1).shape] * 2
+    np.testing.assert_array_equal(*calls)
+
+
+@pytest.mark.parametrize("use", sorted(NUMPY_USES))
+def test_surface_without_numpy_inputs_does_not_support_them(use):
+    assert translate(case_with(use), surface()) == Unsupported(
         "some.surface has no calls that take NumPy arrays in place of its own arrays"
     )
 
