@@ -43,6 +43,8 @@ PLANE_INPUTS = frozenset({"x", "grad", "indices", "samples", "draws"})
 """Inputs with a batch and channels."""
 SPATIAL_INPUTS = frozenset({"x", "grad", "indices", "kernel"})
 """Inputs with spatial axes."""
+BLOCK_GEOMETRIES = frozenset({Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS})
+"""Operators whose order of channels decides which of several channels form a block."""
 NEUTRAL_PARAMETERS: Mapping[str, Any] = {
     "window": 1, "stride": 1, "padding": (0, 0), "dilation": 1, "pads": (0, 0), "output_padding": 0, "scale": 1
 }  # fmt: skip
@@ -144,7 +146,7 @@ class _VariantMaker:
         groups = self.case.parameters.get("groups")
         for axis, counts in ((BATCH_AXIS, BATCHES), (CHANNEL_AXIS, CHANNELS)):
             extent = self._extent(axis)
-            if extent is None:
+            if extent is None or (axis == CHANNEL_AXIS and self.operator.geometry in BLOCK_GEOMETRIES):
                 continue
             for count in counts:
                 tiled = {key: self._tile(key, array, axis, count) for key, array in self.arrays.items()}

@@ -55,6 +55,14 @@ def test_variants_change_batch_channels_rank_extent_window_and_dtype():
     assert "groups 8" in names_of("conv/infinite-weight-on-padding")
 
 
+@pytest.mark.parametrize("operator", ["depth_to_space", "space_to_depth"])
+def test_blocks_are_not_repeated_in_the_channels(operator):
+    """With several channels, an answer to the order of channels is not that of each channel."""
+    names = names_of(f"{operator}/order-by-default")
+    assert "batch 2" in names
+    assert not any(name.startswith("channel") for name in names)
+
+
 def test_a_convention_about_a_dtype_has_no_variants_in_other_dtypes():
     assert not {"float64", "float16"} & set(names_of("avg_pool/sum-that-overflows"))
     assert not {"float64", "float16"} & set(names_of("max_pool/subnormals"))
