@@ -64,7 +64,8 @@ class Remark:
     @property
     def sentence(self) -> str:
         """The statement and by how much the target differs."""
-        return ": ".join(filter(None, [self.text, self.amount]))
+        separator = " " if self.text.endswith(".") else ": "
+        return separator.join(filter(None, [self.text, self.amount]))
 
     @property
     def all_names(self) -> list[str]:

@@ -17,6 +17,18 @@ def test_equal_statements_are_one_with_the_largest_difference():
     assert remark.amount == "5 in place of nan at [0, 0, 0, 0], 9 times the error bound"
 
 
+def test_the_amount_follows_a_sentence_or_a_colon():
+    whole, part = (
+        example.difference(text="Some numbers are lost.", got=5.0),
+        example.difference(text="for NaN", got=5.0),
+    )
+    remarks = remarks_of(example.audit(example.layer("a", differing(whole)), example.layer("b", differing(part))))
+    assert [remark.sentence.partition(" in place")[0] for remark in remarks] == [
+        "Some numbers are lost. 5",
+        "for NaN: 5",
+    ]
+
+
 def test_a_difference_with_a_smallest_input_is_preferred():
     shown, larger = example.difference(budget_used=1.5), example.difference(budget_used=9.0, smallest=None)
     (remark,) = remarks_of(example.audit(example.layer("a", differing(larger)), example.layer("b", differing(shown))))
