@@ -25,7 +25,13 @@ PORTS = {
     ("jax", "port_jax.py:wrong_epsilon"): ("pool", Place.BETWEEN),
     ("jax", "port_jax.py:zero_padding"): ("pool", Place.LAYER),
     ("jax", "port_jax.py:unflipped"): ("up", Place.LAYER),
+    ("jax", "port_jax.py:dilated"): ("grouped", Place.LAYER),
+    ("jax", "port_jax.py:wrong_groups"): ("grouped", Place.LAYER),
+    ("jax", "port_jax.py:wrong_layout"): ("grouped", Place.LAYER),
     ("keras-tensorflow", "port_keras.py:make"): None,
+    ("keras-tensorflow", "port_keras.py:dilated"): ("grouped", Place.LAYER),
+    ("keras-tensorflow", "port_keras.py:wrong_groups"): ("grouped", Place.LAYER),
+    ("keras-tensorflow", "port_keras.py:wrong_layout"): ("grouped", Place.LAYER),
 }
 
 

@@ -72,7 +72,7 @@ def _surfaces_hint(name: str, known: Iterable[str]) -> str:
 
     names = list(known)
     # The name of a framework stands for one of its surfaces, so it may be meant too.
-    similar = difflib.get_close_matches(name, [*dict.fromkeys(map(_framework_of, names)), *names])
+    similar = difflib.get_close_matches(name, dict.fromkeys([*map(_framework_of, names), *names]))
     near = [one for one in names if name and one.startswith(name)] or similar
     return f", did you mean {', '.join(map(repr, near[:MAX_SUGGESTIONS]))}?" if near else ""
 

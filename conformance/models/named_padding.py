@@ -10,7 +10,7 @@ from conformance.cases.operators import OPERATORS, Arithmetic, PaddingWord
 from conformance.models.layer import ModelLayer
 from conformance.models.questions import Numbers, candidate_with
 from conformance.translation.option_text import size_text
-from conformance.translation.single_call import names_padding
+from conformance.translation.single_call import names_padding, word_call
 from reference import Windows
 
 PAD = "pad"
@@ -26,7 +26,15 @@ def size_note(layer: ModelLayer, surface: Surface) -> str:
     if not layer.computed_padding or names_padding(candidate_with(Numbers.INTEGERS, layer).case, surface):
         return ""
     sizes = list(_sizes(layer))
-    return _note(sizes)
+    return "" if _has_word(layer, [size for size, _ in sizes], surface) else _note(sizes)
+
+
+def _has_word(layer: ModelLayer, sizes: Sequence[tuple[int, ...]], surface: Surface) -> bool:
+    """Whether a surface has one call with a word for the padding, which is the same for all sizes."""
+    resized = (replace(layer, shape=(*layer.shape[:2], *size)) for size in sizes)
+    own = (replace(one, parameters={**one.parameters, "padding": _pads(one, one.shape[2:])}) for one in resized)
+    calls = {word_call(candidate_with(Numbers.INTEGERS, one).case, surface) for one in own}
+    return len(calls) == 1 and "" not in calls
 
 
 def _note_of_pad(layer: ModelLayer) -> str:
@@ -47,16 +55,20 @@ def _note(sizes: Sequence[tuple[tuple[int, ...], bool]]) -> str:
 
 def _sizes(layer: ModelLayer) -> Iterator[tuple[tuple[int, ...], bool]]:
     """Yield sizes around that of a layer, and whether they have the same padding."""
-    extents, window = layer.shape[2:], layer.window
-    is_sum = OPERATORS[layer.operator].arithmetic is Arithmetic.SUM
-    stride = layer.parameters.get("stride") or ((1,) * layer.rank if is_sum else window)
-    dilation = layer.parameters.get("dilation") or (1,) * layer.rank
-
-    def pads(size: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-        return Windows.of(size, window, stride, layer.computed_padding, dilation).pads
-
-    change = min(max(stride), MAX_SIZES)
+    extents = layer.shape[2:]
+    change = min(max(_stride(layer)), MAX_SIZES)
     for more in range(-change, change + 1):
         size = tuple(extent + more for extent in extents)
         if min(size) > 0:
-            yield size, pads(size) == pads(extents)
+            yield size, _pads(layer, size) == _pads(layer, extents)
+
+
+def _pads(layer: ModelLayer, size: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Return the padding that a layer computes for a size."""
+    dilation = layer.parameters.get("dilation") or (1,) * layer.rank
+    return Windows.of(size, layer.window, _stride(layer), layer.computed_padding, dilation).pads
+
+
+def _stride(layer: ModelLayer) -> tuple[int, ...]:
+    is_sum = OPERATORS[layer.operator].arithmetic is Arithmetic.SUM
+    return tuple(layer.parameters.get("stride") or ((1,) * layer.rank if is_sum else layer.window))

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -209,10 +209,14 @@ def _raise_error(source: ModelSource, message: str) -> None:
         if any(f"'{package}" in message for package in reader.packages):
             needed, python = ", ".join(reader.packages), source.python
             raise IncompleteRun(f"{source.text}: {python} does not have {needed} (--reader NAME=PYTHON): {message}")
-    advice = [
-        f"; {advice}" for reader in source.readers.values() for text, advice in reader.advice.items() if text in message
-    ]
-    raise ConformanceError(f"{source.text}: {message}{''.join(advice[:1])}")
+    raise ConformanceError(f"{source.text}: {message}{advice_text(message, source.readers.values())}")
+
+
+def advice_text(message: str, readers: Iterable[ModelReader]) -> str:
+    """Return what readers advise for an error of a framework, after a semicolon; "" without advice."""
+    found = (advice for reader in readers for text, advice in reader.advice.items() if text in message)
+    advice = next(found, "")
+    return f"; {advice}" if advice else ""
 
 
 def _layer_of(record: _LayerRecord) -> ModelLayer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import MappingProxyType
+from typing import Any
 
 from conformance.cases.steps import case_step
 from conformance.execution.records import case_record, recorded_array
@@ -55,7 +56,7 @@ def _layer_record(one: AuditedLayer, number: int, source: str, programs: Program
         names=tuple(layer.name for layer in one.layers),
         text=layer.text,
         operator=layer.operator,
-        parameters=dict(one.case.parameters if one.case else layer.parameters),
+        parameters=_parameters(one),
         shape=layer.shape,
         kernel=layer.kernel,
         output=_output_shape(one),
@@ -68,6 +69,12 @@ def _layer_record(one: AuditedLayer, number: int, source: str, programs: Program
             for name, verdict in one.verdicts.items()
         },
     )
+
+
+def _parameters(one: AuditedLayer) -> dict[str, Any]:
+    """Return the parameters of a layer as in a case, with its own groups: it may have been checked with fewer."""
+    found = dict(one.case.parameters if one.case else one.layer.parameters)
+    return {**found, "groups": one.layer.groups} if "groups" in found else found
 
 
 def _output_shape(one: AuditedLayer) -> tuple[int, ...]:

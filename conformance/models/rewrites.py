@@ -291,7 +291,7 @@ def _program_lines(case: Case, backend: Backend, surface: Surface, verdict: Targ
         notes.append(f"put the weights of the model in place of the zeros, the kernel as (out, in, *window): {shapes}")
     background = TranslationBackground((), load_ledger(), verified.shipped_summary())
     found = [
-        replace(one, verified_text=verified_text(verdict))
+        replace(one.without_options, verified_text=verified_text(verdict))
         for one in translate_case(single or case, [(backend, surface)], background)
     ]
     yield from text.text_lines(text.TranslatedCase(case, notes), found, width)

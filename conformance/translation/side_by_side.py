@@ -33,6 +33,9 @@ INPUT_NUMBER_KEYS = frozenset({"values", "negative", "alone", "level"})
 CASE_CONDITIONS = ("padded", "dilated")
 """Features that a case must have for a convention observed on such cases to be relevant."""
 
+SHAPE_OPTION = " (--shape)"
+"""End of remarks about the size of the input: the option of `conformance translate` for it."""
+
 
 @dataclass(frozen=True)
 class Translation:
@@ -67,6 +70,11 @@ class Translation:
     def all_remarks(self) -> tuple[str, ...]:
         """The layout, the remarks and the answers."""
         return (*filter(None, [self.layout]), *self.remarks, *self.answers)
+
+    @property
+    def without_options(self) -> Translation:
+        """The translation without the names of options of `conformance translate`, for other commands."""
+        return replace(self, remarks=tuple(one.removesuffix(SHAPE_OPTION) for one in self.remarks))
 
 
 @dataclass(frozen=True)
@@ -128,7 +136,7 @@ def _translate_single_call(
 ) -> Translation:
     """Return the one call that is exact for the size of a case, with the sizes."""
     found = _translate_to_surface(single.case, backend, surface, background, ())
-    return replace(found, remarks=(f"{single.note} (--shape)", *found.remarks))
+    return replace(found, remarks=(f"{single.note}{SHAPE_OPTION}", *found.remarks))
 
 
 def case_in_one_call(case: Case, surface: Surface) -> Case | None:
@@ -225,7 +233,7 @@ def _size_warnings(program: Program, surface: Surface, sizes: ResizedCases) -> I
     """Yield a warning if the program is not valid for other input sizes."""
     changing = [size for size, case in sizes if not _is_same_program(program, translate(case, surface))]
     if changing:
-        yield f"the program depends on {' and '.join(dict.fromkeys(changing))} of the input (--shape)"
+        yield f"the program depends on {' and '.join(dict.fromkeys(changing))} of the input{SHAPE_OPTION}"
 
 
 def _is_same_program(program: Program, other: Program | Unsupported) -> bool:

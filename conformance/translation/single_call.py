@@ -19,6 +19,7 @@ from conformance.cases.steps import Step, case_step
 from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.lowering import translate
 from conformance.translation.option_text import size_text
+from conformance.translation.own_words import with_own_words
 from conformance.translation.step_lowering import native_limitation
 from reference import Windows
 from reports.results.vocabulary import How
@@ -105,6 +106,13 @@ def case_in_effect(case: Case) -> Case | None:
 def names_padding(case: Case, surface: Surface) -> bool:
     """Whether the one call of a surface for a case has the padding `same` by name."""
     return FRAMEWORK_SAME in _call(case, surface).lower()
+
+
+def word_call(case: Case, surface: Surface) -> str:
+    """Return the text of the one call of a surface with its own words in place of numbers, "" without one."""
+    program = translate(case, with_own_words(surface))
+    is_call = isinstance(program, Program) and program.how == How.NATIVE
+    return _without_shape(program.text, case) if is_call and isinstance(program, Program) else ""
 
 
 def bias_limitation(case: Case, surface: Surface) -> str:

@@ -64,7 +64,8 @@ class Remark:
     @property
     def sentence(self) -> str:
         """The statement and by how much the target differs."""
-        return ": ".join(filter(None, [self.text, self.amount]))
+        separator = " " if self.text.endswith(".") else ": "
+        return separator.join(filter(None, [self.text, self.amount]))
 
     @property
     def all_names(self) -> list[str]:
@@ -278,9 +279,22 @@ def smallest_lines(smallest: SmallestRecord) -> Sequence[str]:
     got = "declared" if smallest.from_catalogue else "got"
     if smallest.got is not None:
         lines.append(f"{got} {array_text(smallest.got)}")
+        lines += _hidden_difference(case.expected, smallest.got)
     elif smallest.message:
         lines.append(f"{got} {one_line(smallest.message)}")
     return lines
+
+
+def _hidden_difference(expected: object, got: object) -> Sequence[str]:
+    """Return a line with the first number that differs, if it is none of the numbers that array_text() shows."""
+    shape = getattr(expected, "shape", ())
+    pairs = list(zip(getattr(expected, "data", None) or (), getattr(got, "data", None) or (), strict=False))
+    position = next((number for number, (one, other) in enumerate(pairs) if one != other), 0)
+    if position < MAX_SHOWN_NUMBERS or shape != getattr(got, "shape", ()):
+        return ()
+    one, other = pairs[position]
+    index = [position // math.prod(shape[axis + 1 :]) % extent for axis, extent in enumerate(shape)]
+    return (f"first difference at {index}: {_number(other)} in place of {_number(one)}",)
 
 
 def array_text(array: object) -> str:

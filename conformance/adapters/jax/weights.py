@@ -85,7 +85,7 @@ def _read_leaves(leaves: list[tuple[tuple[str, ...], Any]], lookup: LayerLookup)
 
 
 def _read_layer(name: str, values: Mapping[str, Any], layer: WeightedLayer) -> LayerWeights:
-    arrays = {key: check_array(f"{name}.{key}", value) for key, value in values.items()}
+    arrays = {key: check_array(name, value, key) for key, value in values.items()}
     if "embedding" in arrays and layer.kind is None:
         layer = WeightedLayer(LayerKind.EMBEDDING)
     layer = inferred_kind(name, layer, arrays.get("kernel", arrays.get("embedding", arrays.get("scale"))))

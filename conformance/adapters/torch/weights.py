@@ -45,7 +45,7 @@ def _read(weights: Mapping[str, Any], lookup: LayerLookup) -> Mapping[str, Layer
 
 
 def _read_layer(name: str, values: Mapping[str, Any], layer: WeightedLayer) -> LayerWeights:
-    arrays = {key: check_array(f"{name}.{key}", value) for key, value in values.items()}
+    arrays = {key: check_array(name, value, key) for key, value in values.items()}
     layer = inferred_kind(name, layer, arrays.get("weight"))
     names = NORM_NAMES if layer.kind is LayerKind.NORM else KERNEL_NAMES
     other = [one for one in arrays if one not in names]

@@ -22,6 +22,7 @@ from conformance.execution.job import Job, Limits, WorkerFailed
 from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
 from conformance.models.comparison.source import ModelSource
+from conformance.models.reading import advice_text
 from reports.results.vocabulary import How, Outcome
 
 TERMINAL_STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -132,7 +133,7 @@ def record_model(
         worker.stop()
     if outcome.kind != Outcome.RETURNED or not outcome.arrays:
         message = TERMINAL_STYLE.sub("", outcome.message or outcome.kind.value)
-        raise ConformanceError(f"{source}: {message}")
+        raise ConformanceError(f"{source}: {message}{advice_text(message, registry.model_readers().values())}")
     try:
         return _read_model(source, outcome.arrays, len(inputs))
     except (ValueError, LookupError, TypeError, AttributeError) as error:

@@ -22,16 +22,27 @@ def weights_relation(source: Array, port: Array, layer: ModelLayer | None = None
         return f"shape {size_text(source.shape)} in the source, {size_text(port.shape)} in the port"
     is_transposed = layer is not None and OPERATORS[layer.call.operator].geometry is Geometry.TRANSPOSED
     groups = int(layer.call.parameters.get("groups", 1)) if layer else 1
-    for axis, text in enumerate(("input", "output") if is_transposed else ("output", "input")):
-        order = _order(source, port, axis) if source.ndim > axis else None
-        if order and (blocks := _block_order(order, groups)):
-            return f"that of the source with its groups in the order {order_text(blocks)}"
-        if order:
-            return f"that of the source with its {text} channels in the order {order_text(order)}"
+    axes = ("input", "output") if is_transposed else ("output", "input")
+    moved = _moved_channels(source, port, axes, groups) or _untransposed_layout(
+        source, port, is_transposed=is_transposed
+    )
+    if moved:
+        return f"that of the source{moved}"
     if np.array_equal(np.sort(source, axis=None), np.sort(port, axis=None)):
         return "that of the source with its numbers in another order"
     largest = float(np.abs(source.astype(np.float64) - port.astype(np.float64)).max(initial=0.0))
     return f"other numbers, largest difference {largest:.3g}"
+
+
+def _moved_channels(source: Array, port: Array, axes: Sequence[str], groups: int) -> str:
+    """Return the order in which the channels or groups of a source are in a port; "" without one. axes: their names."""
+    for axis, text in enumerate(axes[: source.ndim]):
+        order = _order(source, port, axis)
+        if order and (blocks := _block_order(order, groups)):
+            return f" with its groups in the order {order_text(blocks)}"
+        if order:
+            return f" with its {text} channels in the order {order_text(order)}"
+    return ""
 
 
 def _changed_weights(source: Array) -> Iterator[tuple[str, Array]]:
@@ -52,6 +63,21 @@ def _changed_weights(source: Array) -> Iterator[tuple[str, Array]]:
                     words = [*filter(None, (f"flipped on {every}" if axes else "", exchanged, reordered))]
                     if words:
                         yield ", ".join(words), np.flip(turned, axes)
+
+
+def _untransposed_layout(source: Array, port: Array, *, is_transposed: bool) -> str:
+    """Return in which layout a port reads the numbers of a kernel that has the other one; "" if it does not.
+
+    Frameworks have the channels of a kernel before its window, or after it in the opposite order.
+    """
+    if source.ndim <= CHANNEL_AXES:
+        return ""
+    channels = ["in", "out"] if is_transposed else ["out", "in"]
+    first, last = ", ".join([*channels, "*window"]), ", ".join(["*window", *channels[::-1]])
+    for layout, own, other in ((last, source, port), (first, port, source)):
+        if np.array_equal(own.ravel(), np.moveaxis(other, (0, 1), (-1, -2)).ravel()):
+            return f", not transposed: its numbers are read in the layout ({layout})"
+    return ""
 
 
 def _numbers_text(axes: Sequence[int]) -> str:
@@ -82,6 +108,8 @@ def _block_order(order: Sequence[int], groups: int) -> list[int] | None:
     return blocks if blocks and whole == list(order) else None
 
 
+CHANNEL_AXES = 2
+"""Number of axes of a kernel that are no axes of its window."""
 MIN_RANGES = 8
 """Number of channels up to which each is shown."""
 MAX_SHOWN_CHANNELS = 16

@@ -57,6 +57,7 @@ def test_unknown_surface_is_an_error_with_a_suggestion():
         ("flax.l", "'flax.linen'"),
         ("flux", "'flax'"),
         ("tf.nn.n", "'tf.nn.nchw'"),
+        ("litrt", "'litert', 'tract'? ("),
         ("keras", "'keras-jax.layers', "),
         ("", ""),
     ],

@@ -138,6 +138,15 @@ def test_a_layer_that_was_not_read_is_not_checked(audit):
     assert not audit.passes
 
 
+def test_the_record_of_a_layer_has_its_own_groups():
+    parameters = {"stride": (1, 1), "padding": ((1, 1), (1, 1)), "dilation": (1, 1), "groups": 8}
+    model = Model("m", "", (ModelLayer("depth", "conv", parameters, (1, 8, 7, 7), kernel=(8, 1, 3, 3)),))
+    (questions,) = questions_of_model(model)
+    assert questions.questions[0].candidate.case.parameters["groups"] == 4
+    (record,) = audit_record(Audit(model, (), (questions.audited({}),))).layers
+    assert (record.parameters["groups"], record.kernel, record.shape) == (8, (8, 1, 3, 3), (1, 8, 7, 7))
+
+
 def test_an_audit_passes_if_every_layer_agrees():
     assert audited([POOL], surface("fake.right")).passes
     assert not audited([POOL], lossy()).passes

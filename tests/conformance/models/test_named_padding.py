@@ -28,6 +28,19 @@ def test_a_call_with_the_word_is_right_for_all_sizes():
     assert size_note(layer(), KERAS) == ""
 
 
+@pytest.mark.parametrize("target", ["onnxruntime", "flax.linen", "jax.lax", "opencv", "openvino.opset", "ncnn"])
+def test_a_target_that_has_the_word_in_one_call_needs_no_numbers(target):
+    surface = describe.surfaces_by_name()[target][1]
+    pooling = {"window": (3,), "stride": (2,), "padding": ((0, 1),)}
+    assert size_note(layer(), surface) == ""
+    assert size_note(ModelLayer("pool", "max_pool", pooling, (1, 2, 8), padding_word="same"), surface) == ""
+
+
+def test_a_word_of_a_call_that_depends_on_the_numbers_is_none_for_the_padding():
+    mlx = describe.surfaces_by_name()["mlx.nn"][1]
+    assert SIZE_NOTE in size_note(layer(), mlx)
+
+
 @pytest.mark.parametrize("one", [layer(word="valid"), layer(((1, 1),), stride=(1,)), layer(word="")])
 def test_padding_that_does_not_depend_on_the_size_has_no_note(one):
     assert size_note(one, TORCH) == ""

@@ -80,6 +80,15 @@ def test_a_program_says_what_the_audit_verified():
     assert "verified:" not in program(LAYER)
 
 
+def test_a_program_for_one_size_names_no_option_of_another_command():
+    keras = describe.surfaces_by_name()["keras-tensorflow.layers"]
+    text = program(
+        ModelLayer("pool", "avg_pool", AVERAGE | {"rounding": "ceil"}, (1, 4, 8, 8)), "composed", target=keras
+    )
+    assert "depends on" in text
+    assert "--shape" not in text
+
+
 def test_a_converted_target_gets_the_change_of_the_model():
     layer, results = ModelLayer("pool", "avg_pool", AVERAGE, (1, 4, 8, 8)), {"integers": PASSES}
     functional = describe.surfaces_by_name()["torch.nn.functional"][1]

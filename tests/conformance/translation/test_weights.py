@@ -191,6 +191,20 @@ def test_weights_of_another_structure_are_an_error(source, weights, message):
         convert(weights, source, "torch")
 
 
+@pytest.mark.parametrize(
+    ("source", "weights", "message"),
+    [
+        ("torch", {"weight": 3}, "weight: expected a NumPy array of numbers, not int"),
+        ("torch", {"x": np.ones(3)}, "'x' is not an array of a norm layer"),
+        ("flax", {"params": {"kernel": 3}}, "kernel: expected a NumPy array of numbers, not int"),
+    ],
+)
+def test_an_error_of_a_model_that_is_one_layer_has_no_name_of_a_layer(source, weights, message):
+    with pytest.raises(ConformanceError) as error:
+        convert(weights, source, "keras")
+    assert str(error.value) == message
+
+
 def test_depthwise_multiplier_must_be_that_of_the_kernel():
     with pytest.raises(ConformanceError, match="the kernel has the channel multiplier 2"):
         convert({"a": [np.ones((3, 3, 4, 2))]}, "keras", "torch", {"a": WeightedLayer(depthwise=1)})

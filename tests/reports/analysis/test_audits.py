@@ -1,5 +1,8 @@
+from msgspec import structs
+
 from conformance.judging.ledger import load_ledger
 from reports.analysis.audits import MAX_TEXT, amount_text, headline, notes_of, remarks_of, shortened, smallest_lines
+from reports.results import RecordedArray
 from reports.results.audits import LayerVerdict
 from tests.support import example_audits as example
 
@@ -15,6 +18,18 @@ def test_equal_statements_are_one_with_the_largest_difference():
     assert remark.all_names == ["a", "b"]
     assert remark.short == "a, b for NaN: 5 in place of nan at [0, 0, 0, 0], 9 times the error bound"
     assert remark.amount == "5 in place of nan at [0, 0, 0, 0], 9 times the error bound"
+
+
+def test_the_amount_follows_a_sentence_or_a_colon():
+    whole, part = (
+        example.difference(text="Some numbers are lost.", got=5.0),
+        example.difference(text="for NaN", got=5.0),
+    )
+    remarks = remarks_of(example.audit(example.layer("a", differing(whole)), example.layer("b", differing(part))))
+    assert [remark.sentence.partition(" in place")[0] for remark in remarks] == [
+        "Some numbers are lost. 5",
+        "for NaN: 5",
+    ]
 
 
 def test_a_difference_with_a_smallest_input_is_preferred():
@@ -37,6 +52,18 @@ def test_a_smallest_input_shows_its_arrays_and_both_results():
         "expected 1 x 1 x 1 x 1: nan",
         "got 1 x 1 x 1 x 1: 3",
     ]
+
+
+def test_a_difference_after_the_shown_numbers_has_its_own_line():
+    expected = RecordedArray("float32", (1, 1, 3, 5), (0.0,) * 13 + ("-inf", 2.0))
+    got = RecordedArray("float32", (1, 1, 3, 5), (0.0,) * 13 + (-3.5, 1.0))
+    case = structs.replace(example.smallest().case, expected=expected)
+    assert smallest_lines(example.smallest(case=case, got=got))[-1] == (
+        "first difference at [0, 0, 2, 3]: -3.5 in place of -inf"
+    )
+    assert len(smallest_lines(example.smallest(case=case, got=example.array(0.0)))) == len(
+        smallest_lines(example.smallest())
+    )
 
 
 def test_a_rejected_call_shows_its_message():

@@ -51,7 +51,13 @@ class WeightName(str, Enum):
 
 
 class WeightError(ConformanceError):
-    """Weights that cannot be converted; the message names the layer and the reason."""
+    """Weights that cannot be converted; the message names the layer and the reason.
+
+    A model that is one layer has the name "" for it, and the message is the reason alone.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message.removeprefix(": "))
 
 
 @dataclass(frozen=True)
@@ -97,8 +103,9 @@ class WeightFormat:
     channels_last: bool
 
 
-def check_array(name: str, value: Any) -> Array:
-    """Return a value if it is an array of numbers. Raises WeightError otherwise."""
+def check_array(layer: str, value: Any, key: str = "") -> Array:
+    """Return a value if it is an array of numbers. Raises WeightError otherwise. key: its name in the layer, if any."""
+    name = ".".join(filter(None, [layer, key]))
     if not isinstance(value, np.ndarray) or value.dtype.hasobject:
         kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
         raise WeightError(f"{name}: expected a NumPy array of numbers, not {kind}")

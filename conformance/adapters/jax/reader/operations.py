@@ -21,7 +21,7 @@ def read_module(module, model):
         raise model.error("it has no function")
     found = Operations(functions, model)
     found.collect(main, (), 0)
-    is_first = channels_first(found.nodes)
+    is_first, start = channels_first(found.nodes), len(model.layers)
     for node in found.nodes:
         kind = node.operation.name
         if kind in READERS:
@@ -31,6 +31,21 @@ def read_module(module, model):
                 model.add_problem(node.name, kind, problem)
         elif kind not in ("stablehlo.constant", "stablehlo.return", "func.return"):
             model.add_other(kind.replace("stablehlo.", ""))
+    number_equal_names(model.layers[start:])
+
+
+def number_equal_names(layers):
+    """Add a number to the name of each layer whose name an earlier layer has: operations without a path have one."""
+    taken = {layer["name"] for layer in layers}
+    counts = {}
+    for layer in layers:
+        own = layer["name"]
+        counts[own] = counts.get(own, -1) + 1
+        if counts[own]:
+            while f"{own}_{counts[own]}" in taken:
+                counts[own] += 1
+            layer["name"] = f"{own}_{counts[own]}"
+            taken.add(layer["name"])
 
 
 def channels_first(nodes):

@@ -117,6 +117,13 @@ def test_exported_files_have_the_layers_of_the_function(folder, name):
     assert parameters_of(found) == parameters_of(read("jax", "nets:function", PYTHON))
 
 
+def test_operations_of_one_name_are_numbered(folder):
+    for name, numbered in (("net.mlir", "Net/reduce_window_sum_1"), ("weights.stablehlo", "convolution_2")):
+        names = [one.name for one in read("jax", folder / name, PYTHON).layers]
+        assert len(set(names)) == len(names) == len(NET)
+        assert {numbered, numbered[:-2]} <= set(names)
+
+
 @pytest.mark.skipif(not HAS_FLATBUFFERS, reason="jax.export needs flatbuffers for its files")
 def test_a_file_of_jax_export_has_the_layers_of_the_function(folder):
     script = "import jax, nets\ncall, arguments = nets.function()\n"

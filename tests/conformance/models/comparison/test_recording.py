@@ -56,6 +56,14 @@ def test_calls_results_and_weights_are_read(record):
     assert np.array_equal(model.weights["w"], [2])
 
 
+def test_an_error_has_the_advice_of_the_readers_of_models(record):
+    with pytest.raises(ConformanceError, match="torchvision was built for another torch"):
+        record("raise RuntimeError('operator torchvision::nms does not exist')\n")
+    with pytest.raises(ConformanceError) as error:
+        record("raise RuntimeError('no such size')\n")
+    assert ";" not in str(error.value)
+
+
 def test_arrays_that_change_later_are_copied(record, monkeypatch):
     changed = CAPTURE.replace("    return [y]", "    y += 100\n    next(iter(inputs.values()))[:] = 0\n    return [y]")
     monkeypatch.setattr(registry, "capture_text", lambda _name: changed)
