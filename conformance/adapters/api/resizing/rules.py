@@ -48,11 +48,22 @@ def has_rule(
         is_linear = given["mode"] == ResizeMode.LINEAR
         return _all_coordinates(axes, clamped=is_linear) == _all_coordinates(others, clamped=is_linear)
     rounding = given.get("nearest_rounding", NearestRounding.ROUND_PREFER_FLOOR.value)
-    other = nearest_rounding or rounding
+    rule = nearest_rounding or rounding
+    return all(_same_cells(axis, rounding, one, rule) for axis, one in zip(axes, others, strict=True))
+
+
+def axis_has_rule(axis: ResampledAxis, rounding: str, coordinates: str, nearest_rounding: str) -> bool:
+    """Whether a rule that uses the size only copies the same cells of an axis in the mode nearest.
+
+    rounding: that of the step. coordinates, nearest_rounding: the rule.
+    """
+    step = Fraction(axis.size, axis.output)
+    return _same_cells(axis, rounding, replace(axis, coordinates=coordinates, step=step), nearest_rounding)
+
+
+def _same_cells(axis: ResampledAxis, rounding: str, other: ResampledAxis, rule: str) -> bool:
     # Where the cell of the other rule depends on the rounding of a coordinate, the rules are not the same.
-    return not any(axis.has_inexact_steps_at(other) for axis in others) and all(
-        (axis.nearest(rounding) == one.nearest(other)).all() for axis, one in zip(axes, others, strict=True)
-    )
+    return not other.has_inexact_steps_at(rule) and bool((axis.nearest(rounding) == other.nearest(rule)).all())
 
 
 def _all_coordinates(axes: Sequence[ResampledAxis], *, clamped: bool) -> list[list[Fraction]]:
@@ -68,7 +79,11 @@ HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS = (
     Coordinates.ASYMMETRIC.value,
     Coordinates.ALIGN_CORNERS.value,
 )
-FLOOR, PREFER_CEIL = NearestRounding.FLOOR.value, NearestRounding.ROUND_PREFER_CEIL.value
+FLOOR, PREFER_FLOOR, PREFER_CEIL = (
+    NearestRounding.FLOOR.value,
+    NearestRounding.ROUND_PREFER_FLOOR.value,
+    NearestRounding.ROUND_PREFER_CEIL.value,
+)
 
 NOT_WRITTEN_REASON = "the adapter does not write resizing yet"
 NOT_WRITTEN: Mapping[str, Lowering] = {"resize": unsupported_lowering(NOT_WRITTEN_REASON)}

@@ -1,6 +1,6 @@
 """Tests of conformance.adapters.api.resizing.rules."""
 
-from conformance.adapters.api.resizing.rules import has_rule, omits_coordinates, resized_extents
+from conformance.adapters.api.resizing.rules import axis_has_rule, has_rule, omits_coordinates, resized_extents
 from conformance.cases.steps import Step
 
 
@@ -57,3 +57,9 @@ def test_extents_of_the_output():
     assert resized_extents(step(scale=(0.6,))) == (4,)
     assert not omits_coordinates(step(size=(5,)))
     assert omits_coordinates(Step("resize", (1, 1, 8), "float32", {"size": (4,), "mode": "linear"}))
+
+
+def test_one_axis_can_have_a_rule_that_others_do_not_have():
+    larger, smaller = step("nearest", spatial=(5, 5), size=(10, 3)).resampled
+    assert axis_has_rule(larger, "round_prefer_floor", "asymmetric", "floor")
+    assert not axis_has_rule(smaller, "round_prefer_floor", "asymmetric", "floor")
