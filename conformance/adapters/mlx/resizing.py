@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping
 
 from conformance.adapters.api import Code, Step, Unsupported, call, number
 from conformance.adapters.api.resizing.rules import (
@@ -14,8 +13,10 @@ from conformance.adapters.api.resizing.rules import (
     PREFER_CEIL,
     PREFER_FLOOR,
     axis_has_rule,
+    has_remainder,
     has_rule,
     omits_coordinates,
+    scale_of_each_axis,
 )
 from conformance.cases.operators import ResizeMode
 from reference import ResampledAxis
@@ -53,9 +54,9 @@ def converted_resize(step: Step) -> Code:
 def _layer(step: Step) -> str | Unsupported:
     given = step.parameters
     mode = ResizeMode(given["mode"])
-    scales = _scales(step)
-    if isinstance(scales, Unsupported):
-        return scales
+    scales = scale_of_each_axis(step)
+    if scales is None:
+        return NO_SIZE
     found = _nearest_limit(step) if mode is ResizeMode.NEAREST else _align_corners(step)
     if isinstance(found, Unsupported):
         return found
@@ -66,18 +67,6 @@ def _layer(step: Step) -> str | Unsupported:
         "align_corners=True" if found else None,
     )
     return f"{layer}(x)"
-
-
-def _scales(step: Step) -> Sequence[float] | Unsupported:
-    """Return the scale of each axis: that of the step, or the quotient of the sizes if it gives the size back."""
-    size, scale = step.parameters.get("size"), step.parameters.get("scale")
-    if size is None:
-        return [float(one) for one in scale or ()]
-    if scale is not None or len(size) != step.rank:
-        return NO_SIZE
-    scales = [int(m) / n for n, m in zip(step.shape[2:], size, strict=True)]
-    is_given = [int(by * n) == m > 0 for n, m, by in zip(step.shape[2:], size, scales, strict=True)]
-    return scales if all(is_given) else NO_SIZE
 
 
 def _nearest_limit(step: Step) -> Unsupported | None:
@@ -101,6 +90,6 @@ def _align_corners(step: Step) -> bool | Unsupported:
         return OTHER_KERNEL
     if not omits_coordinates(step) and has_rule(step, ALIGN_CORNERS, recomputes_scale=True):
         return True
-    if any(size * Fraction(str(by)) % 1 for size, by in zip(step.shape[2:], given.get("scale") or (), strict=False)):
+    if has_remainder(step):
         return CENTRED
     return False if omits_coordinates(step) or has_rule(step, HALF_PIXEL) else NO_RULE

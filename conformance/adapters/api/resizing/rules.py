@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -22,6 +22,29 @@ def resized_extents(step: Step) -> tuple[int, ...]:
     """Return the size of the output: the size of the call if it has one, otherwise the one computed from the scale."""
     size: tuple[int, ...] | None = step.parameters.get("size")
     return tuple(axis.output for axis in step.resampled) if size is None else size
+
+
+def scale_of_each_axis(
+    step: Step, extent: Callable[[int, float], int] = lambda size, scale: int(size * scale)
+) -> tuple[float, ...] | None:
+    """Return the scales for a call that takes no size: the quotients of the sizes, or None if they give other sizes.
+
+    extent: the size of the output that the call computes from the size of x and a scale.
+    """
+    size, scale = step.parameters.get("size"), step.parameters.get("scale")
+    if size is None:
+        return tuple(map(float, scale or ()))
+    if scale is not None or len(size) != step.rank:
+        return None
+    scales = tuple(int(m) / n for n, m in zip(step.shape[2:], size, strict=True))
+    is_given = [extent(n, by) == m > 0 for n, m, by in zip(step.shape[2:], size, scales, strict=True)]
+    return scales if all(is_given) else None
+
+
+def has_remainder(step: Step) -> bool:
+    """Whether a scale does not give a whole size, so that coordinates depend on whether the call keeps the scale."""
+    scales = step.parameters.get("scale") or ()
+    return any(size * Fraction(str(by)) % 1 for size, by in zip(step.shape[2:], scales, strict=False))
 
 
 def has_rule(
