@@ -27,7 +27,8 @@ def test_nearest_cells_at_ties_are_the_upper_ones():
     text = resize(step(size=(2, 5), coordinates="half_pixel", **NEAREST))
     assert text.endswith("schema.ResizeNearestNeighborOptionsT(halfPixelCenters=True))")
     lower = {"coordinates": "half_pixel", **NEAREST, "nearest_rounding": "round_prefer_floor"}
-    assert resize(step(size=(2, 5), **lower)) is NO_RULE
+    # By four the coordinates are 3/2 and 11/2.
+    assert resize(step((1, 2, 8), size=(2,), **lower)) is NO_RULE
 
 
 def test_a_row_is_the_row_of_a_plane():
