@@ -33,7 +33,8 @@ NO_CUBIC = Unsupported("LiteRT has no cubic interpolation")
 NO_SCALE = Unsupported("RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR take a size and no scale")
 NO_VOLUMES = Unsupported("RESIZE_NEAREST_NEIGHBOR and RESIZE_BILINEAR resize planes")
 NO_RULE = Unsupported(
-    "the coordinates are asymmetric, align_corners or half_pixel; the cell is that at the corner, or the upper one at ties"
+    "the coordinates are asymmetric, align_corners or half_pixel, and the nearest cell is that at the corner, or the "
+    "upper one at ties"
 )
 
 

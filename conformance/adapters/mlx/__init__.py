@@ -54,7 +54,9 @@ NO_INTEGER_AVERAGES = Unsupported("averages, powers and quotients of integers ar
 NO_INTEGER_CONVOLUTION = Unsupported("convolutions take floating-point numbers only")
 DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING - {"float64"},
-    **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad", "resize", "relu", "negate"), ALL_DTYPES - {"float64"}),
+    **dict.fromkeys(
+        (*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad", "resize", "relu", "negate"), ALL_DTYPES - {"float64"}
+    ),
 }
 UNSUPPORTED_DTYPES = {
     "": {"float64": NO_FLOAT64, **dict.fromkeys((*INTEGERS, "bool"), NO_INTEGER_AVERAGES)},

@@ -40,7 +40,7 @@ def resize(step: Step) -> Code:
     corners = _align_corners(step)
     if isinstance(corners, Unsupported):
         return corners
-    numbers = scale if size is None else size
+    numbers = (scale if size is None else size) or ()
     if len(numbers) != step.rank:
         return OTHER_RANK
     names = zip(SCALES if size is None else SIZES, (*(1,) * (PLANE_RANK - step.rank), *numbers), strict=True)
