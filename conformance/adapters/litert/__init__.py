@@ -29,8 +29,7 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_operators,
 )
-from conformance.adapters.api.resizing.rules import NOT_WRITTEN
-from conformance.adapters.litert import blocks, convolution, padding, pooling, words
+from conformance.adapters.litert import blocks, convolution, padding, pooling, resizing, words
 from conformance.adapters.litert.dtypes import KERNEL_DTYPES, XNNPACK_DTYPES, limit_floats, unsupported_dtypes
 from conformance.adapters.litert.graph import GRAPH_SOURCE, graph_lines
 from conformance.adapters.litert.options import node, through_plane
@@ -79,7 +78,6 @@ def _scale(step: Step) -> Code:
 
 
 LOWERINGS: Mapping[str, Lowering] = {
-    **NOT_WRITTEN,
     **limit_axes(
         {
             "max_pool": through_plane(pooling.max_pool),
@@ -92,6 +90,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "global_avg_pool": pooling.global_pool,
     "pad": padding.pad,
     **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
+    "resize": resizing.resize,
     "relu": lambda _step: node("RELU", ["x"]),
     **UNSUPPORTED_OPERATORS,
 }

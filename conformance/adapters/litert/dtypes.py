@@ -9,6 +9,7 @@ from conformance.adapters.api import ALL_DTYPES, BLOCK_OPERATORS, FLOATING, Lowe
 POOLING_DTYPES = frozenset({"float32", "int8", "uint8", "int16"})
 REDUCTION_DTYPES = POOLING_DTYPES | {"int32", "int64"}
 BLOCK_DTYPES = frozenset({"float32", "int8", "uint8", "int32", "int64"})
+RESIZE_DTYPES = frozenset({"float32", "int8", "uint8", "int16"})
 PAD_DTYPES = REDUCTION_DTYPES | {"float16", "bfloat16", "bool"}
 FLOAT32 = frozenset({"float32"})
 KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
@@ -17,6 +18,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("global_max_pool", "global_avg_pool"), REDUCTION_DTYPES),
     "pad": PAD_DTYPES,
     **dict.fromkeys(BLOCK_OPERATORS, BLOCK_DTYPES),
+    "resize": RESIZE_DTYPES,
 }
 FLOAT16_OPERATORS = ("avg_pool", "global_max_pool", "global_avg_pool", "relu")
 """Operators that XNNPACK computes in float16, unlike the other kernels."""
@@ -34,6 +36,7 @@ NODE_NAMES: Mapping[str, str] = {
     "pad": "PAD",
     "depth_to_space": "DEPTH_TO_SPACE",
     "space_to_depth": "SPACE_TO_DEPTH",
+    "resize": "RESIZE_NEAREST_NEIGHBOR",
     "relu": "RELU",
 }
 

@@ -25,8 +25,7 @@ from conformance.adapters.api import (
     unsupported_operators,
 )
 from conformance.adapters.api.blocks.recipes import BlockRecipe
-from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
-from conformance.adapters.mlx import convolution, windows
+from conformance.adapters.mlx import convolution, resizing, windows
 
 PACKAGES = ("mlx", "numpy")
 DISTRIBUTIONS = {"mlx": "mlx[cpu]"}
@@ -48,7 +47,6 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "fractional_max_pool": "MLX has no fractional pooling",
         "stochastic_pool": "MLX has no stochastic pooling",
         "stochastic_pool_probabilities": "MLX has no stochastic pooling",
-        "resize": NOT_WRITTEN_REASON,
     }
 )
 NO_FLOAT64 = Unsupported("mx.array converts float64 to float32 unless the call names the dtype")
@@ -56,7 +54,9 @@ NO_INTEGER_AVERAGES = Unsupported("averages, powers and quotients of integers ar
 NO_INTEGER_CONVOLUTION = Unsupported("convolutions take floating-point numbers only")
 DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING - {"float64"},
-    **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad", "relu", "negate"), ALL_DTYPES - {"float64"}),
+    **dict.fromkeys(
+        (*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad", "resize", "relu", "negate"), ALL_DTYPES - {"float64"}
+    ),
 }
 UNSUPPORTED_DTYPES = {
     "": {"float64": NO_FLOAT64, **dict.fromkeys((*INTEGERS, "bool"), NO_INTEGER_AVERAGES)},
@@ -95,7 +95,13 @@ FALLBACKS: Mapping[str, Lowering] = {
     "conv": convolution.fallback_conv,
     "conv_transpose": convolution.fallback_transpose,
 }
-NO_POOLING = unsupported_operators({"max_pool": "mlx.core has no pooling", "avg_pool": "mlx.core has no pooling"})
+NO_LAYERS = unsupported_operators(
+    {
+        "max_pool": "mlx.core has no pooling",
+        "avg_pool": "mlx.core has no pooling",
+        "resize": "mlx.core has no resizing",
+    }
+)
 SURFACES = (
     Surface(
         "mlx.nn",
@@ -104,10 +110,11 @@ SURFACES = (
             "avg_pool": windows.avg_pool_layer,
             "conv": convolution.conv_layer,
             "conv_transpose": convolution.transpose_layer,
+            "resize": resizing.resize,
             "relu": lambda _step: "nn.relu(x)",
             **SHARED,
         },
-        fallbacks=FALLBACKS,
+        fallbacks={**FALLBACKS, "resize": resizing.converted_resize},
         **FIELDS,
     ),
     Surface(
@@ -116,7 +123,7 @@ SURFACES = (
             "conv": convolution.conv,
             "conv_transpose": convolution.transpose,
             "relu": lambda _step: "mx.maximum(x, 0)",
-            **NO_POOLING,
+            **NO_LAYERS,
             **SHARED,
         },
         fallbacks=FALLBACKS,

@@ -20,8 +20,7 @@ from conformance.adapters.api import (
     Surface,
     source_text,
 )
-from conformance.adapters.api.resizing.rules import NOT_WRITTEN
-from conformance.adapters.mnn import blocks, convolution, pooling
+from conformance.adapters.mnn import blocks, convolution, pooling, resizing
 from conformance.cases.steps import BuildingBlock
 
 PACKAGES = ("MNN", "numpy")
@@ -43,13 +42,13 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "pad": FLOAT32 | {"int32", "uint8"},
 }
 LOWERINGS: Mapping[str, Lowering] = {
-    **NOT_WRITTEN,
     "max_pool": pooling.max_pool,
     "avg_pool": pooling.avg_pool,
     "global_max_pool": pooling.global_max_pool,
     "global_avg_pool": pooling.global_avg_pool,
     "pad": pooling.pad,
     **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
+    "resize": resizing.resize,
     "conv": convolution.conv,
     "conv_transpose": convolution.transpose,
     "relu": lambda _step: "F.relu(x)",

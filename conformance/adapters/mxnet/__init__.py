@@ -29,13 +29,13 @@ from conformance.adapters.api import (
     unsupported_lowering,
     unsupported_operators,
 )
-from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
 from conformance.adapters.mxnet import (
     blocks,
     convolution as weights,
     ndarray as nd,
     padding,
     pooling,
+    resizing,
     windows,
     words as named,
 )
@@ -90,7 +90,7 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "fractional_max_pool": "MXNet has no fractional pooling, and windows that differ by channel need a loop",
         "stochastic_pool": "MXNet has no stochastic pooling",
         "stochastic_pool_probabilities": "MXNet has no stochastic pooling",
-        "resize": NOT_WRITTEN_REASON,
+        "resize": "BilinearResize2D and UpSampling take mxnet.nd arrays only",
     }
 )
 
@@ -118,6 +118,7 @@ DTYPES = {
 UNSUPPORTED_DTYPES = {
     "": floating_only("pooling"),
     **dict.fromkeys(COPYING_OPERATORS, missing_dtypes()),
+    "resize": floating_only("resizing"),
     **{one: {**missing_dtypes(), "bool": NO_BOOL_TRANSPOSE} for one in BLOCK_OPERATORS},
     **dict.fromkeys(("conv", "conv_transpose"), unsupported_convolution_dtypes()),
 }
@@ -135,6 +136,7 @@ NPX_LOWERINGS: Mapping[str, Callable[..., Code]] = {
 FALLBACKS: Mapping[str, Lowering] = {
     **windows.fallbacks(padding.NP_API),
     **dict.fromkeys(BLOCK_OPERATORS, blocks.recipe),
+    "resize": partial(resizing.resize, api=padding.NP_API),
     "lp_pool": pooling.absolute_lp_pool,
 }
 # Written with a method of the array, which is the same for mxnet.np and mxnet.nd and works for empty arrays.
@@ -219,7 +221,9 @@ SURFACES = (
         "mxnet.nd",
         {
             **UNSUPPORTED_OPERATORS,
-            **_nd_lowerings({**NPX_LOWERINGS, "adaptive_avg_pool": windows.adaptive_avg_pool_2d}),
+            **_nd_lowerings(
+                {**NPX_LOWERINGS, "adaptive_avg_pool": windows.adaptive_avg_pool_2d, "resize": resizing.resize}
+            ),
             "pad": nd.nonempty_arrays_only(nd.native_pad),
             **dict.fromkeys(BLOCK_OPERATORS, nd.nonempty_arrays_only(blocks.nd_blocks)),
             "relu": lambda _step: "mx.nd.relu(x)",

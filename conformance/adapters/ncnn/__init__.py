@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api import BLOCK_OPERATORS, Lowering, Surface, limit_axes
-from conformance.adapters.api.resizing.rules import NOT_WRITTEN
-from conformance.adapters.ncnn import blocks, convolution, pooling
+from conformance.adapters.ncnn import blocks, convolution, pooling, resizing
 from conformance.cases.steps import BuildingBlock
 
 PACKAGES = ("ncnn", "numpy")
@@ -54,7 +53,6 @@ def compute(net, x):
 THREAD_SETTINGS = {"net.opt.num_threads = 1": "net.opt.num_threads = {}"}
 RESET = ""
 LOWERINGS: Mapping[str, Lowering] = {
-    **NOT_WRITTEN,
     **limit_axes(
         {
             "max_pool": pooling.max_pool,
@@ -65,6 +63,7 @@ LOWERINGS: Mapping[str, Lowering] = {
             "adaptive_avg_pool": pooling.adaptive_pool,
             "pad": pooling.pad,
             **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
+            "resize": resizing.resize,
             "conv": convolution.conv,
             "conv_transpose": convolution.transpose,
             "relu": lambda _step: 'compute(network("ReLU", ""), x)',

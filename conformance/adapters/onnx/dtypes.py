@@ -36,9 +36,13 @@ ANY_CALL = ""
 """Placeholder of a rejected call: _lower_within_limit replaces it by the node."""
 
 
-def limited_lowerings(limit: NodeLimit) -> Mapping[str, Lowering]:
-    """Return the lowerings of all nodes; each is unsupported where the limit gives a reason."""
-    return {name: partial(_lower_within_limit, lowering, limit) for name, lowering in nodes.NODE_LOWERINGS.items()}
+def limited_lowerings(limit: NodeLimit, own: Mapping[str, Lowering] | None = None) -> Mapping[str, Lowering]:
+    """Return the lowerings of all nodes; each is unsupported where the limit gives a reason.
+
+    own: lowerings that replace those of the ONNX adapter.
+    """
+    lowerings = {**nodes.NODE_LOWERINGS, **(own or {})}
+    return {name: partial(_lower_within_limit, lowering, limit) for name, lowering in lowerings.items()}
 
 
 def limited_words(limit: NodeLimit) -> Mapping[str, Lowering]:

@@ -207,10 +207,16 @@ RESIZE_DEFAULTS = {
 }
 
 
-def resize(step: Step) -> Code:
-    """Return lines with the Resize node, whose scales and sizes are inputs; only one of them may be given."""
+def resize(step: Step, *, all_axes: bool = False, names_mode: bool = False) -> Code:
+    """Return lines with the Resize node, whose scales and sizes are inputs; only one of them may be given.
+
+    all_axes: whether scales and sizes are those of all axes, as they have to be without the attribute `axes`.
+    names_mode: whether the attribute `mode` is written even if it is the default.
+    """
     given = step.parameters
     size, scale, is_nearest = given.get("size"), given.get("scale"), given["mode"] == ResizeMode.NEAREST
+    if all_axes:
+        size, scale = size and (*step.shape[:2], *size), scale and (1, 1, *scale)
     attributes = {
         "mode": given["mode"],
         "coordinate_transformation_mode": given.get("coordinates"),
@@ -219,7 +225,7 @@ def resize(step: Step) -> Code:
     }
     keywords = {
         name: None
-        if value is None or value == RESIZE_DEFAULTS[name]
+        if value is None or (value == RESIZE_DEFAULTS[name] and not (names_mode and name == "mode"))
         else quoted(value)
         if isinstance(value, str)
         else number(value)
@@ -233,7 +239,7 @@ def resize(step: Step) -> Code:
         '""',
         "scales" if scales else '""',
         "sizes" if sizes else None,
-        axes=ints_text(spatial_axes(step)),
+        axes=None if all_axes else ints_text(spatial_axes(step)),
         **keywords,
     )
     return (*scales, *sizes, f"x = {text}")

@@ -23,6 +23,7 @@ def runtime_surface(
     limit: NodeLimit,
     session: Sequence[str],
     *,
+    lowerings: Mapping[str, Lowering] | None = None,
     composition_limit: CompositionLimit = lambda _step, _text: None,
     unsupported_dtypes: Mapping[str, Mapping[str, Unsupported]] | None = None,
     constant_weights: bool = True,
@@ -34,6 +35,7 @@ def runtime_surface(
 
     limit: returns the reason not to use a node.
     session: lines that run `model` with `inputs`, arrays by name, and assign the result to `x`.
+    lowerings: nodes that the runtime requires in another form than the ONNX adapter writes them.
     composition_limit: returns the reason not to use several nodes in place of one.
     unsupported_dtypes: see Surface. The other dtypes of nodes and compositions are supported.
     constant_weights, output, opset_version: see model_lines.
@@ -47,7 +49,7 @@ def runtime_surface(
     unsupported = unsupported_dtypes or {}
     return Surface(
         name,
-        limited_lowerings(limit),
+        limited_lowerings(limit, lowerings),
         words=limited_words(limit),
         wrap_program=run_model,
         unsupported_dtypes=unsupported,

@@ -23,11 +23,19 @@ from conformance.adapters.api import (
     is_framework_same,
     too_many_axes,
 )
+from conformance.adapters.api.resizing.rules import (
+    ALIGN_CORNERS,
+    ASYMMETRIC,
+    FLOOR,
+    HALF_PIXEL,
+    has_rule,
+    omits_coordinates,
+)
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
 from conformance.adapters.onnx.windows import BYTE_INTEGERS
-from conformance.cases.operators import BlockOrder, PadMode
+from conformance.cases.operators import BlockOrder, PadMode, ResizeMode
 
 PACKAGES = ("onnx2torch", "torch", "onnx", "numpy")
 # onnx2torch imports torchvision for NonMaxSuppression and RoiAlign, which no program of the suite has. The package
@@ -58,7 +66,7 @@ from onnx import TensorProto, helper, numpy_helper
 """
 RESET = ""
 OPSET_VERSION = 17
-VOLUME_RANK = 3
+PLANE_RANK, VOLUME_RANK = 2, 3
 SESSION = (
     "module = onnx2torch.convert(model)",
     "x = module(*[torch.tensor(array) for array in inputs.values()]).detach().numpy()",
@@ -68,7 +76,8 @@ FLOATS = frozenset({"float16", "float32", "float64"})
 NODE_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, FLOATS),
     **dict.fromkeys(("max_pool", "max_pool_with_indices"), FLOATS | BYTE_INTEGERS),
-    **dict.fromkeys(("lp_pool", "max_unpool", "global_max_pool", "resize"), frozenset[str]()),
+    **dict.fromkeys(("lp_pool", "max_unpool", "global_max_pool"), frozenset[str]()),
+    "resize": FLOATS | {"uint8"},
     "pad": ALL_DTYPES - {"bfloat16"},
     "space_to_depth": frozenset(),
     "relu": FLOATS | {"int8", "int16", "int32", "int64"},
@@ -81,7 +90,10 @@ NO_DILATED_AVERAGE = Unsupported("AveragePool has no dilations before opset 19")
 NO_WRAP = Unsupported("Pad has no mode wrap before opset 19")
 NO_AXES = Unsupported("Pad has no axes before opset 18")
 NO_DCR = Unsupported('"DepthToSpace for mode other than CRD is not implemented"')
-NO_RESIZE_AXES = Unsupported("Resize has no axes before opset 18")
+NO_NEAREST_RULE = Unsupported("with a warning, the mode nearest copies the cell at the corner")
+NO_RULE = Unsupported("with a warning, other coordinates than align_corners are replaced by half_pixel")
+NO_CUBIC = Unsupported("bicubic interpolation is for planes, and with a warning its parameter is -0.75")
+CUBIC_A = -0.75
 UNEQUAL_PADDING: Mapping[str, Unsupported] = {
     "avg_pool": Unsupported('"AvgPool with non symmetrical padding is not implemented."', rejected_call=ANY_CALL),
     "conv_transpose": Unsupported(
@@ -120,6 +132,8 @@ def node_limit(step: Step) -> Unsupported | None:
     unsupported = missing_kernel(NODE_DTYPES, _unconverted, step)
     if unsupported is None and step.operator == "depth_to_space" and step.parameters.get("order") != BlockOrder.CRD:
         return NO_DCR
+    if unsupported is None and step.operator == "resize":
+        return _resize_limit(step)
     if unsupported or step.operator not in {*WINDOW_OPERATORS, "pad"}:
         return unsupported
     return _pad_limit(step) if step.operator == "pad" else _window_limit(step)
@@ -127,10 +141,23 @@ def node_limit(step: Step) -> Unsupported | None:
 
 def _unconverted(node: str, dtype: str) -> Unsupported:
     if node == "Resize":
-        return NO_RESIZE_AXES
+        return Unsupported(f"interpolate has no kernel for {dtype}")
     if node in ("LpPool", "MaxUnpool", "GlobalMaxPool", "SpaceToDepth"):
         return Unsupported(f'"Converter is not implemented" for {node}')
     return Unsupported(f"the schema of {node} in opset {OPSET_VERSION} does not allow {dtype}")
+
+
+def _resize_limit(step: Step) -> Unsupported | None:
+    """Return the reason if the rule of PyTorch that replaces the rule of the node has another meaning."""
+    given = step.parameters
+    if given["mode"] == ResizeMode.CUBIC and (step.rank != PLANE_RANK or given["cubic_a"] != CUBIC_A):
+        return NO_CUBIC
+    if omits_coordinates(step):
+        return None
+    if given["mode"] == ResizeMode.NEAREST:
+        return None if has_rule(step, ASYMMETRIC, FLOOR) else NO_NEAREST_RULE
+    rule = ALIGN_CORNERS if given["coordinates"] == ALIGN_CORNERS else HALF_PIXEL
+    return None if has_rule(step, rule) else NO_RULE
 
 
 def _pad_limit(step: Step) -> Unsupported | None:
@@ -186,6 +213,7 @@ SURFACE = runtime_surface(
     "onnx2torch",
     node_limit,
     SESSION,
+    lowerings={"resize": partial(nodes.resize, all_axes=True)},
     composition_limit=composition_limit,
     unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}},
     opset_version=OPSET_VERSION,

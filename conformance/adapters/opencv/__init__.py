@@ -10,11 +10,13 @@ Differences from a direct translation:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from conformance.adapters.api import ALL_DTYPES, Step, Unsupported
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
+from conformance.cases.operators import ResizeMode
 
 PACKAGES = ("cv2", "onnx", "numpy")
 DISTRIBUTIONS = {"cv2": "opencv-python-headless"}
@@ -37,23 +39,28 @@ SESSION = (
 # Observed with OpenCV 5.0.0.
 KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, frozenset({"float32"})),
-    **dict.fromkeys(("lp_pool", "max_unpool", "resize"), frozenset[str]()),
+    **dict.fromkeys(("lp_pool", "max_unpool"), frozenset[str]()),
+    "resize": frozenset({"float32", "int8", "uint8"}),
     "pad": ALL_DTYPES,
     "relu": frozenset({"float32", "float64"}),
 }
 GLOBAL_OPERATORS = frozenset({"global_max_pool", "global_avg_pool"})
-MOST_AXES = 2
+MOST_AXES = PLANE_RANK = 2
 NO_EMPTY_RESULT = Unsupported("Net.forward returns None in place of an array without elements")
 NO_VOLUMES = Unsupported("global pooling takes at most two spatial axes")
 NO_VOLUME_INDICES = Unsupported("MaxPool with indices takes at most two spatial axes", rejected_call=ANY_CALL)
+NO_RESIZE_RANK = Unsupported("Resize takes two spatial axes", rejected_call=ANY_CALL)
+FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 # Not run: neither a verdict nor a ledger entry could be stable.
-UNSTABLE_RESIZE = Unsupported("linear interpolation of Resize returns other numbers in each run")
+UNSTABLE_RESIZE = Unsupported("linear interpolation of one row returns other numbers in each run")
 NO_WIDE_VALUE = Unsupported("Pad takes no value of uint64", rejected_call=ANY_CALL)
 
 
 def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: a missing layer or kernel, or its attributes."""
     unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step) or _without_cells(step)
+    if unsupported is None and step.operator == "resize":
+        return _resize_limit(step)
     if unsupported or (step.rank <= MOST_AXES and step.operator != "pad"):
         return unsupported
     if step.operator in GLOBAL_OPERATORS:
@@ -66,9 +73,15 @@ def node_limit(step: Step) -> Unsupported | None:
 def _no_kernel(node: str, dtype: str) -> Unsupported:
     if node in ("LpPool", "MaxUnpool"):
         return Unsupported(f'"the model cannot be loaded: Unsupported operations: {node}"')
-    if node == "Resize":
-        return UNSTABLE_RESIZE
+    if node == "Resize" and dtype == "float64":
+        return FLOAT32_RESIZE
     return Unsupported(f"{node} has no kernel for {dtype}")
+
+
+def _resize_limit(step: Step) -> Unsupported | None:
+    if step.rank != PLANE_RANK:
+        return NO_RESIZE_RANK
+    return UNSTABLE_RESIZE if step.parameters["mode"] == ResizeMode.LINEAR and step.shape[2] == 1 else None
 
 
 def _without_cells(step: Step) -> Unsupported | None:
@@ -103,6 +116,7 @@ SURFACES = (
         "opencv",
         node_limit,
         SESSION,
+        lowerings={"resize": partial(nodes.resize, all_axes=True, names_mode=True)},
         composition_limit=composition_limit,
         unsupported_dtypes={"": dict.fromkeys(("float16", "bfloat16"), SHORT_FLOATS)},
         output='helper.make_tensor_value_info("y", TensorProto.FLOAT, [])',

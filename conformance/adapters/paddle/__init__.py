@@ -25,8 +25,15 @@ from conformance.adapters.api import (
     indexed_pad,
     limit_axes,
 )
-from conformance.adapters.api.resizing.rules import NOT_WRITTEN
-from conformance.adapters.paddle import blocks, convolution as weights, padding, pooling, windows, words as named
+from conformance.adapters.paddle import (
+    blocks,
+    convolution as weights,
+    padding,
+    pooling,
+    resizing,
+    windows,
+    words as named,
+)
 from conformance.adapters.paddle.calls import (
     ARRAY_DTYPES,
     POOLING_DTYPES,
@@ -61,6 +68,7 @@ paddle.seed(0)
 DTYPES: Mapping[str, frozenset[str]] = {
     "": POOLING_DTYPES,
     **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad"), ARRAY_DTYPES),
+    "resize": resizing.NEAREST_DTYPES,
     **dict.fromkeys(("conv", "conv_transpose", "relu"), FLOATS),
     "negate": POOLING_DTYPES | {"int64"},
 }
@@ -68,6 +76,7 @@ UNSUPPORTED_DTYPES = {
     "": unsupported_dtypes("pooling", except_dtypes=POOLING_DTYPES),
     **dict.fromkeys((*SELECTION_OPERATORS, "pad"), unsupported_dtypes("pooling", except_dtypes=ARRAY_DTYPES)),
     **dict.fromkeys(BLOCK_OPERATORS, unsupported_dtypes("pixel_shuffle", except_dtypes=ARRAY_DTYPES)),
+    "resize": unsupported_dtypes("interpolate", except_dtypes=resizing.NEAREST_DTYPES),
     "conv": unsupported_dtypes("convolution", except_dtypes=FLOATS),
     "conv_transpose": unsupported_dtypes("transposed convolution", except_dtypes=FLOATS),
 }
@@ -91,7 +100,7 @@ def _lowerings(
         "conv": conv,
         "conv_transpose": transpose,
     }
-    return {**limit_axes(windowed), **NOT_WRITTEN, "pad": pad, "relu": lambda _step: relu}
+    return {**limit_axes(windowed), "pad": pad, "relu": lambda _step: relu}
 
 
 def _pad_in_wider_dtype(pad: Lowering, step: Step) -> Any:
@@ -143,6 +152,7 @@ def _surface(name: str, write_call: CallWriter, pads: tuple[Lowering, Lowering],
         {
             **_lowerings(write_call, conv, transpose, pad, relu),
             **dict.fromkeys(BLOCK_OPERATORS, partial(blocks.blocks, layer=layer)),
+            **limit_axes({"resize": partial(resizing.resize, layer=layer)}),
         },
         fallbacks=_fallbacks(write_call, partial(transpose, folded=True), pad),
         words=named.words(write_call, named_pad, layer=layer),

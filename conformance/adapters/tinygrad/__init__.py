@@ -27,8 +27,7 @@ from conformance.adapters.api import (
     unsupported_operators,
 )
 from conformance.adapters.api.blocks.recipes import BlockRecipe
-from conformance.adapters.api.resizing.rules import NOT_WRITTEN_REASON
-from conformance.adapters.tinygrad import calls, windows, words
+from conformance.adapters.tinygrad import calls, resizing, windows, words
 from conformance.adapters.tinygrad.padding import pad
 
 PACKAGES = ("tinygrad", "numpy")
@@ -88,12 +87,11 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "fractional_max_pool": "tinygrad has no fractional pooling",
         "stochastic_pool": "tinygrad has no stochastic pooling",
         "stochastic_pool_probabilities": "tinygrad has no stochastic pooling",
-        "resize": NOT_WRITTEN_REASON,
     }
 )
 DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
-    **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad", "relu", "negate"), ALL_DTYPES),
+    **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad", "resize", "relu", "negate"), ALL_DTYPES),
     **dict.fromkeys(("conv", "conv_transpose"), FLOATING | INTEGERS),
 }
 NO_INTEGER_AVERAGES = Unsupported("averages, powers and quotients of integers are float32")
@@ -117,6 +115,7 @@ SURFACES = (
             "conv": partial(calls.convolution, "conv2d"),
             "conv_transpose": partial(calls.convolution, "conv_transpose2d"),
             "pad": pad,
+            "resize": resizing.resize,
             "relu": lambda _step: "x.relu()",
             **UNSUPPORTED_OPERATORS,
         },

@@ -23,7 +23,7 @@ DIALECTS = registry.dialects()
 SURFACES = {name: describe.surfaces_by_name()[name][1] for name in DIALECTS}
 NOT_PARSED_BACK = {
     **{
-        (surface, "resize"): "its shape is an expression, or an input"
+        (surface, "resize"): "its shape is an expression, or an input, or its signature is not written yet"
         for surface in DIALECTS
         if not surface.startswith(("torch", "tf", "keras"))
     },

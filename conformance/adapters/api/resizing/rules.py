@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -22,6 +22,29 @@ def resized_extents(step: Step) -> tuple[int, ...]:
     """Return the size of the output: the size of the call if it has one, otherwise the one computed from the scale."""
     size: tuple[int, ...] | None = step.parameters.get("size")
     return tuple(axis.output for axis in step.resampled) if size is None else size
+
+
+def scale_of_each_axis(
+    step: Step, extent: Callable[[int, float], int] = lambda size, scale: int(size * scale)
+) -> tuple[float, ...] | None:
+    """Return the scales for a call that takes no size: the quotients of the sizes, or None if they give other sizes.
+
+    extent: the size of the output that the call computes from the size of x and a scale.
+    """
+    size, scale = step.parameters.get("size"), step.parameters.get("scale")
+    if size is None:
+        return tuple(map(float, scale or ()))
+    if scale is not None or len(size) != step.rank:
+        return None
+    scales = tuple(int(m) / n for n, m in zip(step.shape[2:], size, strict=True))
+    is_given = [extent(n, by) == m > 0 for n, m, by in zip(step.shape[2:], size, scales, strict=True)]
+    return scales if all(is_given) else None
+
+
+def has_remainder(step: Step) -> bool:
+    """Whether a scale does not give a whole size, so that coordinates depend on whether the call keeps the scale."""
+    scales = step.parameters.get("scale") or ()
+    return any(size * Fraction(str(by)) % 1 for size, by in zip(step.shape[2:], scales, strict=False))
 
 
 def has_rule(
@@ -48,11 +71,22 @@ def has_rule(
         is_linear = given["mode"] == ResizeMode.LINEAR
         return _all_coordinates(axes, clamped=is_linear) == _all_coordinates(others, clamped=is_linear)
     rounding = given.get("nearest_rounding", NearestRounding.ROUND_PREFER_FLOOR.value)
-    other = nearest_rounding or rounding
+    rule = nearest_rounding or rounding
+    return all(_same_cells(axis, rounding, one, rule) for axis, one in zip(axes, others, strict=True))
+
+
+def axis_has_rule(axis: ResampledAxis, rounding: str, coordinates: str, nearest_rounding: str) -> bool:
+    """Whether a rule that uses the size only copies the same cells of an axis in the mode nearest.
+
+    rounding: that of the step. coordinates, nearest_rounding: the rule.
+    """
+    step = Fraction(axis.size, axis.output)
+    return _same_cells(axis, rounding, replace(axis, coordinates=coordinates, step=step), nearest_rounding)
+
+
+def _same_cells(axis: ResampledAxis, rounding: str, other: ResampledAxis, rule: str) -> bool:
     # Where the cell of the other rule depends on the rounding of a coordinate, the rules are not the same.
-    return not any(axis.has_inexact_steps_at(other) for axis in others) and all(
-        (axis.nearest(rounding) == one.nearest(other)).all() for axis, one in zip(axes, others, strict=True)
-    )
+    return not other.has_inexact_steps_at(rule) and bool((axis.nearest(rounding) == other.nearest(rule)).all())
 
 
 def _all_coordinates(axes: Sequence[ResampledAxis], *, clamped: bool) -> list[list[Fraction]]:
@@ -68,7 +102,11 @@ HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS = (
     Coordinates.ASYMMETRIC.value,
     Coordinates.ALIGN_CORNERS.value,
 )
-FLOOR, PREFER_CEIL = NearestRounding.FLOOR.value, NearestRounding.ROUND_PREFER_CEIL.value
+FLOOR, PREFER_FLOOR, PREFER_CEIL = (
+    NearestRounding.FLOOR.value,
+    NearestRounding.ROUND_PREFER_FLOOR.value,
+    NearestRounding.ROUND_PREFER_CEIL.value,
+)
 
 NOT_WRITTEN_REASON = "the adapter does not write resizing yet"
 NOT_WRITTEN: Mapping[str, Lowering] = {"resize": unsupported_lowering(NOT_WRITTEN_REASON)}

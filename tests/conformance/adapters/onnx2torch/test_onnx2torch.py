@@ -6,12 +6,15 @@ from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
 from conformance.adapters.onnx2torch import (
     NO_BFLOAT16,
+    NO_CUBIC,
     NO_DILATED_AVERAGE,
     NO_HALF_VOLUMES,
     NO_INDICES,
     NO_INTEGERS_IN_ONE_DIMENSION,
     NO_LARGE_PADDING,
+    NO_NEAREST_RULE,
     NO_PADDED_INTEGERS,
+    NO_RULE,
     NO_WRAP,
     UNEQUAL_PADDING,
     composition_limit,
@@ -92,3 +95,33 @@ def test_compositions_name_the_node_that_is_missing():
 def test_programs_do_not_name_the_same_padding(case_id):
     program = translate(CASES[case_id], SURFACE)
     assert isinstance(program, Unsupported) or 'auto_pad="SAME' not in program.text
+
+
+@pytest.mark.parametrize(
+    ("parameters", "limit"),
+    [
+        ({"mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "floor"}, None),
+        ({"mode": "nearest", "coordinates": "half_pixel", "nearest_rounding": "ceil"}, NO_NEAREST_RULE),
+        ({"mode": "nearest"}, None),
+        ({"mode": "linear", "coordinates": "half_pixel"}, None),
+        ({"mode": "linear", "coordinates": "align_corners"}, None),
+        ({"mode": "linear", "coordinates": "asymmetric"}, NO_RULE),
+        ({"mode": "cubic", "coordinates": "half_pixel"}, None),
+        ({"mode": "cubic", "coordinates": "half_pixel", "cubic_a": -0.5}, NO_CUBIC),
+    ],
+)
+def test_resize_has_the_rules_of_pytorch(parameters, limit):
+    plane = Step("resize", (1, 2, 4, 4), "float32", {"cubic_a": -0.75, "size": (7, 7), **parameters})
+    assert node_limit(plane) is limit
+
+
+def test_other_coordinates_that_are_the_same_for_a_size():
+    # The converter writes half_pixel for asymmetric. Both copy the single cell of the input.
+    row = Step("resize", (1, 1, 1), "float32", {"size": (4,), "mode": "linear", "coordinates": "asymmetric"})
+    assert node_limit(row) is None
+
+
+def test_resize_has_the_sizes_of_all_axes():
+    program = translate(CASES["resize/2d-linear-two-channels"], SURFACE)
+    assert "sizes = np.array([1, 2, 1, 1])" in program.text
+    assert "axes" not in program.text

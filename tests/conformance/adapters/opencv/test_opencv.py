@@ -4,7 +4,14 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
-from conformance.adapters.opencv import NO_VOLUME_INDICES, NO_VOLUMES, composition_limit, node_limit
+from conformance.adapters.opencv import (
+    NO_RESIZE_RANK,
+    NO_VOLUME_INDICES,
+    NO_VOLUMES,
+    UNSTABLE_RESIZE,
+    composition_limit,
+    node_limit,
+)
 from conformance.cases.steps import Step
 from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
@@ -41,6 +48,27 @@ def test_indices_of_volumes_are_rejected():
 def test_results_without_cells_are_not_returned():
     assert isinstance(node_limit(step("max_pool", (0, 2, 4, 4))), Unsupported)
     assert isinstance(composition_limit(step("max_pool", (0, 2, 4, 4)), "x = Relu(x)"), Unsupported)
+
+
+def test_resize_names_its_mode_and_the_sizes_of_all_axes():
+    program = translate(CASES["resize/2d-nearest-up-then-rows-down"], SURFACE)
+    assert "sizes = np.array([1, 1, 2, 4])" in program.text
+    assert "mode='nearest'" in program.text
+    assert "axes" not in program.text
+    assert "scales = np.array([1, 1, 0.6, 0.6]" in translate(CASES["resize/2d-linear-down-kept-scale"], SURFACE).text
+
+
+@pytest.mark.parametrize(
+    ("shape", "mode", "limit"),
+    [
+        ((1, 1, 1, 4), "linear", UNSTABLE_RESIZE),
+        ((1, 1, 4, 1), "linear", None),
+        ((1, 1, 1, 4), "nearest", None),
+        ((1, 1, 4), "nearest", NO_RESIZE_RANK),
+    ],
+)
+def test_linear_interpolation_of_one_row_is_not_run(shape, mode, limit):
+    assert node_limit(step("resize", shape, mode=mode)) is limit
 
 
 def test_compositions_name_the_node_that_lacks_a_kernel():

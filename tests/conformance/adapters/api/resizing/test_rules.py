@@ -1,6 +1,13 @@
 """Tests of conformance.adapters.api.resizing.rules."""
 
-from conformance.adapters.api.resizing.rules import has_rule, omits_coordinates, resized_extents
+from conformance.adapters.api.resizing.rules import (
+    axis_has_rule,
+    has_remainder,
+    has_rule,
+    omits_coordinates,
+    resized_extents,
+    scale_of_each_axis,
+)
 from conformance.cases.steps import Step
 
 
@@ -57,3 +64,23 @@ def test_extents_of_the_output():
     assert resized_extents(step(scale=(0.6,))) == (4,)
     assert not omits_coordinates(step(size=(5,)))
     assert omits_coordinates(Step("resize", (1, 1, 8), "float32", {"size": (4,), "mode": "linear"}))
+
+
+def test_one_axis_can_have_a_rule_that_others_do_not_have():
+    larger, smaller = step("nearest", spatial=(5, 5), size=(10, 3)).resampled
+    assert axis_has_rule(larger, "round_prefer_floor", "asymmetric", "floor")
+    assert not axis_has_rule(smaller, "round_prefer_floor", "asymmetric", "floor")
+
+
+def test_a_size_becomes_a_scale_that_gives_it_back():
+    assert scale_of_each_axis(step(spatial=(5, 4), size=(3, 8))) == (0.6, 2.0)
+    assert scale_of_each_axis(step(scale=(0.3,))) == (0.3,)
+    assert scale_of_each_axis(step(size=(3,)), lambda _size, _scale: 2) is None
+    assert scale_of_each_axis(step(size=(-3,))) is None
+    assert scale_of_each_axis(step(size=(3,), scale=(2,))) is None
+
+
+def test_a_scale_that_does_not_give_a_whole_size_has_a_remainder():
+    assert not has_remainder(step(spatial=(5,), scale=(0.6,)))
+    assert has_remainder(step(spatial=(5,), scale=(0.5,)))
+    assert not has_remainder(step(size=(3,)))
