@@ -55,7 +55,7 @@ DTYPE_CONVENTION = re.compile(
     "float16|float32|integers|subnormal|overflow|underflow|dtype|mixed|accumulation|algorithm|odd-p"
 )
 """Names of conventions about the range or the precision of a dtype. Their cases have no variants in other dtypes."""
-CHANGED_BY_CELLS_BEFORE = frozenset({"only-in-the-first-cell", "first"})
+CHANGED_BY_CELLS_BEFORE = frozenset({"only-in-the-first-cell", "nan-for-one-in-the-first-cell", "first"})
 CHANGED_BY_CELLS_AFTER = frozenset({"after-the-last-nan"})
 """Answers about NaN that further numbers in the window change."""
 WHOLE: Index = (...,)

@@ -78,6 +78,9 @@ def test_cells_beside_nan_change_answers_about_its_position():
     wider = {one.name: one for one in variants_of(convention("max_pool/nan-in-a-row-of-4")) if "window" in one.name}
     assert "after-the-last-nan" in wider["window of 8, first cells"].changed_answers
     assert "only-in-the-first-cell" in wider["window of 8, last cells"].changed_answers
+    gradients = {one.name: one for one in variants_of(convention("max_pool_grad/nan")) if "window" in one.name}
+    assert "nan-for-one-in-the-first-cell" in gradients["window of 4, last cells"].changed_answers
+    assert "nan-for-one-in-the-first-cell" not in gradients["window of 4, first cells"].changed_answers
     ties = [one for one in variants_of(convention("max_pool_grad/tie")) if "window" in one.name]
     assert ties
     assert not any(one.changed_answers for one in ties)
