@@ -101,7 +101,8 @@ class ReleaseRuns:
     def _run(
         self, version: str, backend: Backend, cases: Catalogue, path: Path, *, progress: Progress, log: Log
     ) -> Path:
-        python = self.environments.python_of(version)
+        # The setup and not the import alone, which may need settings that the setup makes.
+        python = self.environments.python_of(version, backend.setup)
         crashes = 0
 
         def count_crashes(done: int, total: int, result: ResultRecord) -> None:
