@@ -104,6 +104,7 @@ def group(name, **changes):
         ("supported", change("agree", "rejected, differ"), False),
         ("supported", change("rejected, differ", "rejected, agree"), False),
         ("supported", change("crashed", "agree", observed="AttributeError: no attribute 'unfold'"), True),
+        ("supported", change("other", "own", "q", observed="KeyError: dtype(bfloat16)"), True),
         ("supported", change("crashed", "agree", observed="signal 11"), False),
         ("program", change("agree", "differ value", cause="program"), True),
         ("program", change("agree", "differ value"), False),
