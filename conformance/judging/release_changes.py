@@ -129,14 +129,9 @@ def grouped(data: ReleaseData, groups: Sequence[ChangeGroup]) -> Mapping[int, li
     return found
 
 
-MISSING_ERRORS = ("AttributeError", "KeyError")
-"""Errors of Python for a function or a dtype that the release lacks."""
-
-
 def _is_missing(span: AnswerRange) -> bool:
-    """Whether the call is rejected, or ends with an error of Python because the release lacks something."""
-    is_error = any(error in span.evidence.observed for error in MISSING_ERRORS)
-    return is_error or span.answer.startswith(Outcome.REJECTED)
+    """Whether the call is rejected, or ends because the release lacks a function or, with a KeyError, a dtype."""
+    return span.lacks_function or "KeyError" in span.evidence.observed or span.answer.startswith(Outcome.REJECTED)
 
 
 def class_problem(group: ChangeGroup, change: ReleaseChange) -> str:
