@@ -105,6 +105,8 @@ def group(name, **changes):
         ("supported", change("rejected, differ", "rejected, agree"), False),
         ("supported", change("crashed", "agree", observed="AttributeError: no attribute 'unfold'"), True),
         ("supported", change("other", "own", "q", observed="KeyError: dtype(bfloat16)"), True),
+        ("supported", change("other", "own", "q", observed="two answers; RuntimeError: no rule"), True),
+        ("supported", change("other", "own", "q", observed="returned float32 [[[1]]]"), False),
         ("supported", change("crashed", "agree", observed="signal 11"), False),
         ("program", change("agree", "differ value", cause="program"), True),
         ("program", change("agree", "differ value"), False),
