@@ -170,7 +170,8 @@ def requirements_of(name: str) -> list[str]:
 def backend_of_release(name: str, version: str) -> Backend:
     """Return a backend for a release of its framework, from the module `releases` of its adapter if it has one.
 
-    The module defines release_surfaces(version). Raises ConformanceError if the backend is unknown.
+    The module defines release_surfaces(version), and release_setup(version) if the setup differs. Raises
+    ConformanceError if the backend is unknown.
     """
     backend = get_backend(name)
     module = _module_of_backend(without_label(name))
@@ -178,8 +179,10 @@ def backend_of_release(name: str, version: str) -> Backend:
     if found is None:
         return backend
     declared = {surface.name: surface.declarations for surface in backend.surfaces}
-    surfaces = importlib.import_module(found.name).release_surfaces(version)
-    return replace(backend, surfaces=tuple(replace(one, declarations=declared[one.name]) for one in surfaces))
+    releases = importlib.import_module(found.name)
+    surfaces = (replace(one, declarations=declared[one.name]) for one in releases.release_surfaces(version))
+    setup = releases.release_setup(version) if hasattr(releases, "release_setup") else backend.setup
+    return replace(backend, surfaces=tuple(surfaces), setup=setup)
 
 
 def _check_label(name: str, label: str) -> None:

@@ -60,6 +60,11 @@ class AnswerRange:
     run: tuple[str, ...]
     evidence: Evidence
 
+    @property
+    def lacks_function(self) -> bool:
+        """Whether the program ends because the release lacks a function that it calls."""
+        return "AttributeError" in self.evidence.observed
+
     def differences(self, declared: str | None) -> frozenset[str]:
         """Return the kinds of difference that a ledger entry may give for the answer, none if it agrees.
 
@@ -207,9 +212,13 @@ def contradicted_entries(ledger: Ledger, found: Iterable[ReleaseData], cases: Ma
 def _entries_of_releases(
     ledger: Ledger, data: ReleaseData, record: CaseHistory, case: Case
 ) -> Iterator[tuple[LedgerEntry, AnswerRange, str]]:
-    """Yield the entry that applies to each release, if any, with the range and the version of the release."""
+    """Yield the entry that applies to each release, if any, with the range and the version of the release.
+
+    A release that lacks a function says nothing about the result of a call.
+    """
     ranges = {version: span for span in record.ranges for version in span.run}
     for release in data.releases:
         entry = ledger.find_entry(case, record.surface, release.packages, data.cpu)
-        if entry and not entry.is_flaky and release.version in ranges:
-            yield entry, ranges[release.version], release.version
+        span = ranges.get(release.version)
+        if entry and not entry.is_flaky and span and not span.lacks_function:
+            yield entry, span, release.version

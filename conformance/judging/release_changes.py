@@ -6,6 +6,7 @@ Each file has a list of groups of changes, see `ChangeGroup`. Each change of the
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -129,9 +130,14 @@ def grouped(data: ReleaseData, groups: Sequence[ChangeGroup]) -> Mapping[int, li
     return found
 
 
+RAISED = re.compile(r"(^|; )\w+(Error|Exception): ")
+"""What a release observed if the call raised an error."""
+
+
 def _is_missing(span: AnswerRange) -> bool:
-    """Whether the call is rejected, or ends with an error of Python because the release lacks a function."""
-    return span.answer.startswith(Outcome.REJECTED) or "AttributeError" in span.evidence.observed
+    """Whether the call is rejected, also if that is no answer to the convention, or the release lacks a function."""
+    is_raised = RAISED.search(span.evidence.observed) is not None
+    return is_raised or span.lacks_function or span.answer.startswith(Outcome.REJECTED)
 
 
 def class_problem(group: ChangeGroup, change: ReleaseChange) -> str:

@@ -17,7 +17,7 @@ If one framework runs on several engines, each in a separate environment, the mo
 AdapterVariant for each engine. The backends are then named `<module>-<variant>`.
 
 A module `releases` of the package is optional. Its function release_surfaces(version) returns the surfaces for an older
-release of the framework.
+release of the framework, and an optional function release_setup(version) the text of SETUP.
 
 Importing an adapter never imports its framework.
 """

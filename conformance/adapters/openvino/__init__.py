@@ -175,73 +175,76 @@ UNSUPPORTED_DTYPES: Mapping[str, Mapping[str, Unsupported]] = {
     "avg_pool": {"bool": Unsupported("bool has no averages")},
 }
 
-SURFACES: tuple[Surface, ...] = (
-    Surface(
-        "openvino.opset",
-        {
-            **limit_axes(
-                {
-                    "max_pool": pooling.max_pool,
-                    "avg_pool": pooling.avg_pool,
-                    "max_pool_with_indices": pooling.indexed_max_pool,
-                    "adaptive_max_pool": pooling.adaptive_pool,
-                    "adaptive_avg_pool": pooling.adaptive_pool,
-                    "conv": weights.conv,
-                    "conv_transpose": weights.conv_transpose,
-                }
-            ),
-            "global_max_pool": pooling.global_pool,
-            "global_avg_pool": pooling.global_pool,
-            "pad": padding.pad,
-            **limit_axes({"resize": resizing.resize}),
-            **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
-            "relu": lambda _step: "ops.relu(x)",
-            **UNSUPPORTED_OPERATORS,
-        },
-        fallbacks={
-            **windows.FALLBACKS,
-            **limit_axes(
-                {
-                    "max_pool_with_indices": pooling.widened_max_pool,
-                    "conv": weights.biased_conv,
-                    "conv_transpose": weights.biased_transpose,
-                }
-            ),
-            "pad": padding.gathered_pad,
-        },
-        words=limit_axes(words.WORDS),
-        building_blocks={
-            "pad": padding.pad,
-            "relu": lambda _step: "ops.relu(x)",
-            "negate": lambda _step: "ops.negative(x)",
-            "scale": lambda _step: "ops.multiply(x, scale)",
-            "power": lambda step: f"ops.power(x, np.{step.dtype}({step.parameters['exponent']}))",
-            "crop": padding.crop,
-            "subsample": _subsample,
-        },
-        # An opset has no call for ones of the shape of another array.
-        ones_expression="ops.broadcast(ops.convert_like(np.float32(1), x), ops.shape_of(x))",
-        to_framework={**dict.fromkeys(("x", "indices", "draws"), "ov.Tensor({})"), "scale": "{}"},
-        dtypes=DTYPES,
-        unsupported_dtypes=UNSUPPORTED_DTYPES,
-        bfloat16=Bfloat16Conversion(
-            "ov.Tensor({name}, {name}.shape, ov.Type.bf16)",
-            "ops.convert({}, ov.Type.bf16)",
-            'x.view(np.uint16).view([("bfloat16", np.uint16)])',
+OPSET_SURFACE = Surface(
+    "openvino.opset",
+    {
+        **limit_axes(
+            {
+                "max_pool": pooling.max_pool,
+                "avg_pool": pooling.avg_pool,
+                "max_pool_with_indices": pooling.indexed_max_pool,
+                "adaptive_max_pool": pooling.adaptive_pool,
+                "adaptive_avg_pool": pooling.adaptive_pool,
+                "conv": weights.conv,
+                "conv_transpose": weights.conv_transpose,
+            }
         ),
-        wrap_program=_build_model,
+        "global_max_pool": pooling.global_pool,
+        "global_avg_pool": pooling.global_pool,
+        "pad": padding.pad,
+        **limit_axes({"resize": resizing.resize}),
+        **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
+        "relu": lambda _step: "ops.relu(x)",
+        **UNSUPPORTED_OPERATORS,
+    },
+    fallbacks={
+        **windows.FALLBACKS,
+        **limit_axes(
+            {
+                "max_pool_with_indices": pooling.widened_max_pool,
+                "conv": weights.biased_conv,
+                "conv_transpose": weights.biased_transpose,
+            }
+        ),
+        "pad": padding.gathered_pad,
+    },
+    words=limit_axes(words.WORDS),
+    building_blocks={
+        "pad": padding.pad,
+        "relu": lambda _step: "ops.relu(x)",
+        "negate": lambda _step: "ops.negative(x)",
+        "scale": lambda _step: "ops.multiply(x, scale)",
+        "power": lambda step: f"ops.power(x, np.{step.dtype}({step.parameters['exponent']}))",
+        "crop": padding.crop,
+        "subsample": _subsample,
+    },
+    # An opset has no call for ones of the shape of another array.
+    ones_expression="ops.broadcast(ops.convert_like(np.float32(1), x), ops.shape_of(x))",
+    to_framework={**dict.fromkeys(("x", "indices", "draws"), "ov.Tensor({})"), "scale": "{}"},
+    dtypes=DTYPES,
+    unsupported_dtypes=UNSUPPORTED_DTYPES,
+    bfloat16=Bfloat16Conversion(
+        "ov.Tensor({name}, {name}.shape, ov.Type.bf16)",
+        "ops.convert({}, ov.Type.bf16)",
+        'x.view(np.uint16).view([("bfloat16", np.uint16)])',
     ),
+    wrap_program=_build_model,
 )
-SURFACES += (
-    replace(
-        SURFACES[0],
+
+
+def all_surfaces(opset: Surface) -> tuple[Surface, ...]:
+    """Return the surface of an opset, that of inputs of any size with the same calls, and that of imported graphs."""
+    dynamic = replace(
+        opset,
         name="openvino.dynamic",
-        lowerings={name: _within_input(lowering) for name, lowering in SURFACES[0].lowerings.items()},
+        lowerings={name: _within_input(lowering) for name, lowering in opset.lowerings.items()},
         with_sizes=_dynamic_surface,
         # Without extents, a model with a negative stride or an empty output is compiled and run.
         validates=False,
         max_level=Level.SMOKE,
         slow_tag="dynamic",
-    ),
-    onnx_graphs.onnx_surface(DTYPES, UNSUPPORTED_DTYPES),
-)
+    )
+    return opset, dynamic, onnx_graphs.onnx_surface(DTYPES, UNSUPPORTED_DTYPES)
+
+
+SURFACES = all_surfaces(OPSET_SURFACE)

@@ -10,6 +10,7 @@ from conformance.cases.operators import Rounding
 
 NO_STRIDES = Unsupported("strides must be given")
 NO_EXCLUDE = Unsupported("exclude_pad must be given")
+NO_DILATIONS = Unsupported("average pooling has dilations from opset 16 on")
 NO_DIVISOR = Unsupported("average pooling has no divisor")
 DROPS_WINDOWS = "ceil_torch drops complete windows that start in the padding"
 # With "ceil" a last window may start in the padding; with "ceil_torch" it may not.
@@ -64,11 +65,13 @@ def widened_max_pool(step: Step) -> Code:
     return indices if isinstance(indices, Unsupported) else ("x = ops.convert(x, ov.Type.f32)", f"x = {indices}")
 
 
-def avg_pool(step: Step) -> Code:
+def avg_pool(step: Step, *, has_dilations: bool = True) -> Code:
     """Return the call, or the reason why it is unsupported.
 
-    The call always has `dilations`: they are optional, but without them the process ends.
+    has_dilations: whether the opset's call has `dilations`. They are optional, but without them the process ends.
     """
+    if step.dilated and not has_dilations:
+        return NO_DILATIONS
     if step.parameters["divisor"] is not None:
         return NO_DIVISOR
     if "count_include_pad" not in step.parameters:
@@ -79,7 +82,8 @@ def avg_pool(step: Step) -> Code:
     # exclude_pad is the opposite of the usual count_include_pad.
     exclude = str(not step.parameters["count_include_pad"])
     stride, dilation = str([*(step.stride or ())]), str([*step.dilation])
-    text = call("ops.avg_pool", "x", stride, *arguments[0], exclude, **arguments[1], dilations=dilation)
+    options = arguments[1] | ({"dilations": dilation} if has_dilations else {})
+    text = call("ops.avg_pool", "x", stride, *arguments[0], exclude, **options)
     reason = (
         DROPS_WINDOWS
         if step.has_windows_in_end_padding

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from conformance.adapters.api import Code, Lowering, Step, Unsupported, call, named_padding
 from conformance.adapters.openvino.convolution import grouped_operands
+from conformance.adapters.openvino.pooling import NO_DILATIONS
 from conformance.cases.operators import PaddingWord
 
 PADDING_NAMES = {
@@ -25,14 +26,17 @@ def max_pool(step: Step) -> Code:
     return f"{call('ops.max_pool', 'x', *numbers, auto_pad=name)}.output(0)"
 
 
-def avg_pool(step: Step) -> Code:
-    """Return average pooling with `auto_pad`."""
+def avg_pool(step: Step, *, has_dilations: bool = True) -> Code:
+    """Return average pooling with `auto_pad`. has_dilations: see pooling.avg_pool."""
+    if step.dilated and not has_dilations:
+        return NO_DILATIONS
     name = named_padding(step, PADDING_NAMES)
     if name is None or step.parameters["divisor"] is not None:
         return NO_NAME
     exclude = str(not step.parameters["count_include_pad"])
     numbers = _list(step.stride), *_zeros(step), _list(step.window), exclude
-    return call("ops.avg_pool", "x", *numbers, auto_pad=name, dilations=_list(step.dilation))
+    dilations = _list(step.dilation) if has_dilations else None
+    return call("ops.avg_pool", "x", *numbers, auto_pad=name, dilations=dilations)
 
 
 def conv(step: Step) -> Code:

@@ -121,10 +121,7 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
     if bisect and (len(catalogue.select(globs=globs)) != 1 or len(surfaces) != 1):
         raise click.UsageError("--bisect needs one case (--case ID) and one surface (--surface S)")
     folder = out / "history"
-    # The setup and not the import alone, which may need settings that the setup makes.
-    environments = ReleaseEnvironments(
-        folder / "environments", package, distribution, further, python, keep, adapter.setup, base
-    )
+    environments = ReleaseEnvironments(folder / "environments", package, distribution, further, python, keep, base)
     # Results of some cases must not replace the results of all.
     folder = folder / "selected" if globs or surfaces else folder
     options = RunOptions(Selection(level, surfaces, (), globs), out=folder)

@@ -50,9 +50,8 @@ class ReleaseEnvironments:
     """Environments of the releases of a package in a folder.
 
     package: its name for the import; distribution: its name for pip; others: further requirements, without NumPy;
-    python: interpreter that makes the environments; keep: largest number of environments on disk; setup: source text
-    that must run in an environment, by default the import of the package; base: interpreter of an environment whose
-    packages are used, so that only the release and `others` are installed, without what they need.
+    python: interpreter that makes the environments; keep: largest number of environments on disk; base: interpreter of
+    an environment whose packages are used, so that only the release and `others` are installed, without what they need.
     """
 
     folder: Path
@@ -61,15 +60,17 @@ class ReleaseEnvironments:
     others: Sequence[str] = ()
     python: str = sys.executable
     keep: int = 3
-    setup: str = ""
     base: str = ""
 
-    def python_of(self, version: str) -> str:
-        """Return the interpreter of a release, installed first if necessary. Raises IncompleteRun with the reason."""
+    def python_of(self, version: str, setup: str = "") -> str:
+        """Return the interpreter of a release, installed first if necessary. Raises IncompleteRun with the reason.
+
+        setup: source text that must run in the environment, by default the import of the package.
+        """
         problem = ""
         for numpy in (NUMPY, OLD_NUMPY):
             python = self._install(version, numpy, renew=bool(problem))
-            problem = self._import_problem(python)
+            problem = self._import_problem(python, setup or f"import {self.package}")
             if not problem:
                 return python
             if OLD_NUMPY_MARK not in problem:
@@ -127,9 +128,10 @@ class ReleaseEnvironments:
         folders: list[str] = json.loads(self._execute("base environment", command))
         return [one for one in folders if Path(one).name == "site-packages"]
 
-    def _import_problem(self, python: str) -> str:
-        """Return what the import prints if it fails or if the release needs the other NumPy; "" otherwise."""
-        command = [python, "-c", self.setup or f"import {self.package}"]
+    @staticmethod
+    def _import_problem(python: str, setup: str) -> str:
+        """Return what the setup prints if it fails or if the release needs the other NumPy; "" otherwise."""
+        command = [python, "-c", setup]
         try:
             done = subprocess.run(  # noqa: S603
                 command, capture_output=True, text=True, timeout=IMPORT_SECONDS, check=False

@@ -18,13 +18,13 @@ from conformance.execution.run import Run
 from conformance.execution.targets import ledger_for
 from conformance.execution.task import ComputeExpected
 from conformance.judging.ledger import Ledger
-from reports.results import Level, Outcome, ResultRecord, UnreadableResults, load_report
+from reports.results import Level, Outcome, ResultRecord, Status, UnreadableResults, load_report
 from reports.results.vocabulary import WITH_PROGRAMS
 
 Progress = Callable[[int, int, ResultRecord], None]
 Log = Callable[[str], None]
 MAX_CRASHES = 20
-"""Number of crashes in a row after which a release is given up."""
+"""Number of crashes in a row that no ledger entry describes, after which a release is given up."""
 
 
 def history_cases(catalogue: Catalogue, backend: Backend, level: str) -> Catalogue:
@@ -101,13 +101,14 @@ class ReleaseRuns:
     def _run(
         self, version: str, backend: Backend, cases: Catalogue, path: Path, *, progress: Progress, log: Log
     ) -> Path:
-        python = self.environments.python_of(version)
+        # The setup and not the import alone, which may need settings that the setup makes.
+        python = self.environments.python_of(version, backend.setup)
         crashes = 0
 
         def count_crashes(done: int, total: int, result: ResultRecord) -> None:
             nonlocal crashes
             if result.outcome is not Outcome.UNSUPPORTED:
-                crashes = crashes + 1 if result.outcome is Outcome.CRASHED else 0
+                crashes = crashes + 1 if result.status is Status.CRASHED else 0
             if crashes >= MAX_CRASHES:
                 raise IncompleteRun(f"{self.backend} {version}: given up after {crashes} crashes in a row")
             progress(done, total, result)

@@ -160,6 +160,18 @@ def test_flaky_entries_and_other_surfaces_are_not_compared(data, catalogue):
     assert contradictions(entry_of("shape", CEIL, "<1.22", "ortjs.node"), data, catalogue) == []
 
 
+def test_a_release_that_lacks_a_function_is_not_compared(catalogue):
+    """MXNet 1.6.0 has no mxnet.np.pad, whose results the ledger describes for all releases."""
+    (mxnet,) = (read_release_data(path) for path in FILES if path.stem == "mxnet")
+    (record,) = (one for one in mxnet.records if one.case == "pad/1d-value" and one.surface == "mxnet.npx")
+    assert [(span.answer, span.lacks_function) for span in record.ranges] == [
+        ("crashed", True),
+        ("differ value", False),
+    ]
+    entry = replace(entry_of("value", "pad/1d-value", "", "mxnet.npx"), versions={"mxnet": SpecifierSet("<=1.9.1")})
+    assert contradictions(entry, [mxnet], catalogue) == []
+
+
 def test_entry_before_another_one_applies(data, catalogue):
     wide = entry_of("shape", CEIL, "<1.22")
     flaky = replace(entry_of("flaky", CEIL, ">=1.21"), id="first")

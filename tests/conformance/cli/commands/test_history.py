@@ -10,6 +10,7 @@ from conformance.cli import main
 from conformance.cli.commands import history
 from conformance.execution.releases import history_run
 from conformance.execution.releases.environments import ReleaseEnvironments
+from conformance.judging.ledger import load_ledger
 from tests.support import fake_backends
 from tests.support.package_folder import RAISES, WRONG_SHAPE, use_packages, write_packages
 
@@ -22,7 +23,18 @@ RELEASES = {
     "1.3.0": WRONG_SHAPE,
     "1.4.0": RAISES,
     "1.5.0": "import missing_module\n",
+    "1.6.0": "import os\n\n\ndef answer(x):\n    os.abort()\n",
 }
+KNOWN_CRASH = f"""\
+entries:
+  - id: fake-aborts
+    cases: [{CASE}]
+    surfaces: [fake.surface]
+    kinds: [crashed]
+    versions: {{fakenet: "<=1.6.0"}}
+    observed: Signal 6.
+    reason: The release ends the process.
+"""
 
 
 @pytest.fixture
@@ -100,6 +112,21 @@ def test_a_release_that_cannot_be_imported_is_named_and_the_others_are_run(capsy
     shown = capsys.readouterr()
     assert "1 releases, 0 changed answers" in shown.out
     assert "fakenet 1.5.0: cannot be imported: ModuleNotFoundError" in shown.err
+
+
+@pytest.mark.usefixtures("releases")
+def test_a_release_whose_process_ends_too_often_is_given_up(monkeypatch, capsys):
+    monkeypatch.setattr(history_run, "MAX_CRASHES", 1)
+    assert run_history("--versions", "1.6") == 3
+    assert "fake 1.6.0: given up after 1 crashes in a row" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("releases")
+def test_crashes_that_the_ledger_describes_do_not_count(monkeypatch, tmp_path):
+    monkeypatch.setattr(history_run, "MAX_CRASHES", 1)
+    (tmp_path / "ledger.yaml").write_text(KNOWN_CRASH, "utf-8")
+    monkeypatch.setattr(history_run, "ledger_for", lambda _backend: load_ledger(tmp_path / "ledger.yaml"))
+    assert run_history("--versions", "1.6") == 0
 
 
 def test_bisection_installs_few_releases(releases, capsys):

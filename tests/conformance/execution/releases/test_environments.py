@@ -68,9 +68,9 @@ def test_a_release_that_cannot_be_imported_leaves_the_reason_and_no_environment(
 
 
 def test_the_setup_must_run_in_the_environment(environments):
-    assert replace(environments, setup="import os, fakenet").python_of("1.1")
+    assert environments.python_of("1.1", "import os, fakenet")
     with pytest.raises(IncompleteRun, match=r"^fake-net-cpu 1\.1: cannot be imported: NameError[^\n]*$"):
-        replace(environments, setup="import fakenet\nfakenot").python_of("1.1")
+        environments.python_of("1.1", "import fakenet\nfakenot")
 
 
 def test_a_release_compiled_for_old_numpy_gets_it(environments):
