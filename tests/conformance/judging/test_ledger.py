@@ -335,6 +335,10 @@ def test_the_schema_of_the_ledger_has_every_kind():
     assert kinds["title"] == f"a kind: {', '.join(ledger.ENTRY_KINDS[:-1])} or {ledger.ENTRY_KINDS[-1]}"
 
 
+SLOW_NIGHTLY_SURFACES = {"tinygrad.Tensor"}
+"""Slow surfaces of which the nightly workflow runs all cases up to level standard."""
+
+
 def test_every_entry_has_a_case_that_one_of_its_surfaces_runs_at_level_standard(catalogue):
     surfaces = [one for name in registry.backend_names() for one in registry.get_backend(name).surfaces]
     known = [CaseFeatures(case) for case in catalogue.cases]
@@ -344,7 +348,12 @@ def test_every_entry_has_a_case_that_one_of_its_surfaces_runs_at_level_standard(
         own = [surface for surface in surfaces if entry.matches_surface(surface.name)]
         # Surfaces that run only tagged cases have entries for `--slow` too.
         if not any(
-            surface.is_run(case.level, case.tags, Level.STANDARD, slow=surface.only_tagged)
+            surface.is_run(
+                case.level,
+                case.tags,
+                Level.STANDARD,
+                slow=surface.only_tagged or surface.name in SLOW_NIGHTLY_SURFACES,
+            )
             for surface in own
             for case in cases
         ):
