@@ -32,7 +32,6 @@ from reports.results.vocabulary import Outcome, Verdict  # noqa: E402
 NETWORKS = {"Image": "1x3x65x70", "Video": "1x3x6x33x32"}
 TARGETS = {
     "onnxruntime": "onnxruntime",
-    "openvino.opset": "openvino",
     "litert": "litert",
     "keras-tensorflow.layers": "keras-tensorflow",
     "flax.linen": "jax",
