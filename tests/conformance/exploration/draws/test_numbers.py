@@ -102,7 +102,7 @@ def test_every_use_of_arrays_is_drawn_and_makes_a_valid_case(sweeps):
         if one.is_valid():  # an expanded array must not contain NaN
             assert one.case.parameters["arrays"] == one.array_use
             uses.add(one.array_use)
-    assert uses == {*ArrayUse}
+    assert uses == {*ArrayUse} - {ArrayUse.NUMPY_TWICE}
 
 
 def test_bfloat16_has_no_other_byte_order(sweeps):
