@@ -22,7 +22,7 @@ COMMAND_LOCATIONS = {
     "check": "check.check",
     "compare": "compare.compare",
     "compare-models": "compare_models.compare_models_command",
-    "compat": "since.compat_command",
+    "compat": "compat.compat_command",
     "conventions": "conventions.conventions",
     "declare": "declare.declare",
     "diff": "diff.diff",

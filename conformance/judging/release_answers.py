@@ -24,12 +24,17 @@ REJECTED_WRONGLY = f"{Outcome.REJECTED}, {Verdict.DIFFER}"
 
 @dataclass(frozen=True)
 class Release:
-    """A release that was run. packages: its version and those of other packages; started: time of the run."""
+    """A release that was run. packages: its version and those of other packages; started: time of the run.
+
+    platform, cpu: of the machine that ran it; None if it is that of the data.
+    """
 
     version: str
     started: str
     python: str
     packages: Mapping[str, str]
+    platform: str | None = None
+    cpu: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,10 @@ class CatalogueVersion:
 
 @dataclass(frozen=True)
 class ReleaseData:
-    """Answers of the releases of one backend, oldest first. platform, cpu: of the machine that ran them."""
+    """Answers of the releases of one backend, oldest first.
+
+    platform, cpu: of the machine that ran them, except those that have a platform and a processor themselves.
+    """
 
     backend: str
     catalogue: CatalogueVersion
@@ -112,6 +120,10 @@ class ReleaseData:
     cpu: tuple[str, ...]
     releases: tuple[Release, ...]
     records: tuple[CaseHistory, ...]
+
+    def cpu_of(self, release: Release) -> tuple[str, ...]:
+        """Return the instruction sets of the processor that ran a release."""
+        return self.cpu if release.cpu is None else release.cpu
 
 
 class _StoredRange(msgspec.Struct, frozen=True):
@@ -200,10 +212,11 @@ def contradicted_entries(ledger: Ledger, found: Iterable[ReleaseData], cases: Ma
             declaration = surface.declarations.get(record.question) if surface and record.question else None
             if case is None or (record.question and declaration is None):
                 continue
-            declared = declaration.for_processor(data.cpu).for_case(case.id).answer if declaration else None
-            for entry, span, version in _entries_of_releases(own, data, record, case):
+            for entry, span, release in _entries_of_releases(own, data, record, case):
+                cpu = data.cpu_of(release)
+                declared = declaration.for_processor(cpu).for_case(case.id).answer if declaration else None
                 if not span.differences(declared) & {*entry.kinds}:
-                    where = f"{record.case} on {record.surface} in {data.backend} {version}"
+                    where = f"{record.case} on {record.surface} in {data.backend} {release.version}"
                     text = f"key 'versions': {where} gives the answer {span.answer!r}"
                     problems.setdefault(entry.id, f"{entry.location}: entry {entry.id}: {text}")
         yield from problems.values()
@@ -211,14 +224,14 @@ def contradicted_entries(ledger: Ledger, found: Iterable[ReleaseData], cases: Ma
 
 def _entries_of_releases(
     ledger: Ledger, data: ReleaseData, record: CaseHistory, case: Case
-) -> Iterator[tuple[LedgerEntry, AnswerRange, str]]:
-    """Yield the entry that applies to each release, if any, with the range and the version of the release.
+) -> Iterator[tuple[LedgerEntry, AnswerRange, Release]]:
+    """Yield the entry that applies to each release, if any, with the range of the release.
 
     A release that lacks a function says nothing about the result of a call.
     """
     ranges = {version: span for span in record.ranges for version in span.run}
     for release in data.releases:
-        entry = ledger.find_entry(case, record.surface, release.packages, data.cpu)
+        entry = ledger.find_entry(case, record.surface, release.packages, data.cpu_of(release))
         span = ranges.get(release.version)
         if entry and not entry.is_flaky and span and not span.lacks_function:
-            yield entry, span, release.version
+            yield entry, span, release

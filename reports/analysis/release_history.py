@@ -124,13 +124,14 @@ def changes_markdown(backend: str, versions: Sequence[str], changes: Sequence[Ch
     return "\n".join([*head, "| releases | surface | case | before | after |", "|---|---|---|---|---|", *rows, ""])
 
 
-def _results_of_run(run: BackendRun) -> dict[Key, ResultRecord]:
+def results_of_run(run: BackendRun) -> dict[Key, ResultRecord]:
+    """Return the results by surface and case."""
     return {(without_label(one.surface), one.case): one for one in run.results}
 
 
 def changed_with_program(old: BackendRun, new: BackendRun) -> set[str]:
     """Return the cases of which a surface has another answer and another program in the newer of two releases."""
-    before, after = _results_of_run(old), _results_of_run(new)
+    before, after = results_of_run(old), results_of_run(new)
     changes = release_changes({"old": answers_of_run(old), "new": answers_of_run(new)})
     keys = [(one.surface, one.case) for one in changes]
     return {key[1] for key in keys if before[key].program != after[key].program}
@@ -151,7 +152,7 @@ def release_data(runs: Mapping[str, BackendRun], older_programs: OlderPrograms |
     crossed = {pair: answers_of_run(run) for pair, run in (older_programs or {}).items()}
     _check_same_origin(list(runs.values()))
     answers = {version: answers_of_run(run) for version, run in runs.items()}
-    results = {version: _results_of_run(run) for version, run in runs.items()}
+    results = {version: results_of_run(run) for version, run in runs.items()}
     cases = {case.case: case for run in runs.values() for case in run.cases.values()}
     records = []
     for (surface, name), spans in groupby(release_spans(answers), key=lambda span: (span.surface, span.case)):
@@ -168,16 +169,27 @@ def release_data(runs: Mapping[str, BackendRun], older_programs: OlderPrograms |
         "platform": first.header.environment.platform,
         "cpu": list(first.header.environment.cpu),
         "releases": [
-            {
-                "version": version,
-                "started": run.header.started,
-                "python": run.header.environment.python,
-                "packages": dict(run.header.environment.packages),
-            }
+            release_json(version, run, first.header.environment.platform, first.header.environment.cpu)
             for version, run in runs.items()
         ],
         "records": records,
     }
+
+
+def release_json(version: str, run: BackendRun, platform: str, cpu: Sequence[str]) -> dict[str, Any]:
+    """Return a release of release data. platform, cpu: those of the data, which the release has only if they differ."""
+    environment = run.header.environment
+    release: dict[str, Any] = {
+        "version": version,
+        "started": run.header.started,
+        "python": environment.python,
+        "packages": dict(environment.packages),
+    }
+    if environment.platform != platform:
+        release["platform"] = environment.platform
+    if environment.cpu != tuple(cpu):
+        release["cpu"] = list(environment.cpu)
+    return release
 
 
 def _check_same_origin(runs: Sequence[BackendRun]) -> None:
@@ -202,13 +214,18 @@ def _answer_range(
     after = versions[end:]
     before = versions[start - 1] if start and versions[start - 1] in results else None
     values = {
-        "answer": span.answer,
+        **answer_keys(span.answer, results[span.first], case),
         "version_added": None if span.first == versions[0] else span.first,
         "version_removed": after[0] if after else None,
-        "observed": _observed_text(results[span.first], case),
         "cause": before and _cause(results[before], results[span.first], mixed.get((before, span.first)), span),
     }
     return {key: value for key, value in values.items() if value}
+
+
+def answer_keys(answer: str, result: ResultRecord, case: CaseRecord) -> dict[str, str]:
+    """Return the keys of a range that describe the result of its first release; no key without a value."""
+    observed = _observed_text(result, case)
+    return {"answer": answer, "observed": observed} if observed else {"answer": answer}
 
 
 def _cause(old: ResultRecord, new: ResultRecord, mixed: str | None, span: Span) -> str:

@@ -87,3 +87,48 @@ def test_the_watch_job_downloads_the_artifacts_of_the_nightly_jobs():
     assert downloaded == ["night-*", f"{{night-*,{history}}}"]
     assert watch["needs"] == "night"
     assert watch["steps"][-1]["if"] == "${{ always() && vars.OPEN_ISSUES == 'true' }}"
+
+
+FAKE_COMPAT = """\
+#!{python}
+import sys
+from pathlib import Path
+
+Path("log").open("a").write(" ".join(sys.argv[1:5]) + "\\n")
+for option in ("--out", "--changes"):
+    path = Path(sys.argv[sys.argv.index(option) + 1])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("changes of " + sys.argv[2] + "\\n")
+"""
+
+
+def test_new_releases_join_the_data_of_the_previous_night_or_else_that_of_the_suite(tmp_path):
+    (step,) = (
+        one for one in WORKFLOW["jobs"]["watch"]["steps"] if one.get("name") == "Add new releases to the history"
+    )
+    for folder in ("known", "seen", "without"):
+        (tmp_path / "build" / "tonight" / "history" / folder).mkdir(parents=True)
+    for path in ("docs/compat/known.json", "docs/compat/seen.json", "build/last/compat/seen.json"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    command = tmp_path / "bin" / "conformance"
+    command.parent.mkdir()
+    command.write_text(FAKE_COMPAT.format(python=sys.executable), "utf-8")
+    command.chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+    }
+
+    subprocess.run(["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=environment, check=True)
+
+    assert (tmp_path / "log").read_text("utf-8").splitlines() == [
+        "compat build/tonight/history/known/ --onto docs/compat/known.json",
+        "compat build/tonight/history/seen/ --onto build/last/compat/seen.json",
+    ]
+    assert (tmp_path / "build" / "watch" / "compat" / "seen.json").exists()
+    assert (tmp_path / "summary").read_text("utf-8").splitlines() == [
+        "changes of build/tonight/history/known/",
+        "changes of build/tonight/history/seen/",
+    ]

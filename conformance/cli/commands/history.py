@@ -39,7 +39,7 @@ from reports.results import Level
     "--versions",
     default="",
     metavar="LIST",
-    help="Releases, such as 1.15..1.32 or 1.15,1.20. [default: all that pip finds]",
+    help="Releases, such as 1.15..1.32, 1.15,1.20 or newest. [default: all that pip finds]",
 )
 @click.option("--per-minor", is_flag=True, help="Only the newest patch of each minor version.")
 @click.option("--surface", "surfaces", multiple=True, type=SURFACE_NAME, metavar="S", help="Only this surface.")

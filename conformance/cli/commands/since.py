@@ -1,4 +1,4 @@
-"""`conformance compat` and `conformance since`: make the data of old releases, and print when an answer holds."""
+"""`conformance since`: print which releases of a framework give an answer."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import click
-from packaging.version import InvalidVersion, Version
 
-from conformance import ConformanceError, IncompleteRun
+from conformance import IncompleteRun
 from conformance.adapters import registry
 from conformance.cases.features.case_features import CaseFeatures
 from conformance.catalogue import loading
 from conformance.cli.lookup import check_surface_globs, find_case
 from conformance.cli.options import SURFACE_GLOB_OPTION
-from conformance.cli.results_io import load_results, results_files, write_output
 from conformance.judging import ledger
 from conformance.judging.release_answers import (
     AnswerRange,
@@ -26,49 +24,6 @@ from conformance.judging.release_answers import (
     release_data_files,
 )
 from conformance.judging.release_changes import grouped, groups_with_words, read_groups
-from reports.analysis.release_history import release_data, release_data_json
-from reports.results import BackendRun
-from reports.results.vocabulary import WITH_PROGRAMS
-
-
-@click.command("compat")
-@click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), default=Path("-"), metavar="FILE", help="Output file.")
-def compat_command(results: tuple[Path, ...], out: Path) -> None:
-    """Write the answers of releases as data.
-
-    RESULTS are the files that `conformance history` has written for one backend, or their folder. The
-    data has one record for each surface and case, with the range of releases of each answer. docs/compat/schema.json
-    describes it.
-
-    Example: conformance compat build/conformance/history/NAME --out docs/compat/NAME.json
-    """
-    files = {label: run for path in results for label, run in map(_labelled_run, results_files(path))}
-    older = {(old, new): run for (new, old), run in files.items() if old}
-    runs = {new: run for (new, old), run in files.items() if not old}
-    try:
-        by_version = {version: runs[version] for version in sorted(runs, key=Version)}
-        text = release_data_json(release_data(by_version, older))
-    except ValueError as error:
-        raise ConformanceError(str(error)) from None
-    if str(out) == "-":
-        click.echo(text, nl=False)
-    else:
-        write_output(out, text)
-
-
-def _labelled_run(path: Path) -> tuple[tuple[str, str], BackendRun]:
-    """Return a run with its release and the older release whose programs it has run, "" for its own programs."""
-    # One file at a time: releases differ in their environments, which a joined report would reject.
-    (run,) = load_results([path]).runs
-    version, _, older = run.name.partition("@")[2].partition(WITH_PROGRAMS)
-    try:
-        Version(version)
-    except InvalidVersion:
-        raise ConformanceError(f"{path}: results of no release (`conformance history` writes them)") from None
-    if not run.complete:
-        raise IncompleteRun(f"{path}: incomplete results")
-    return (version, older), run
 
 
 @click.command("since")
@@ -156,7 +111,10 @@ def since_lines(data: ReleaseData, records: Iterable[CaseHistory]) -> Iterator[s
             yield f"    {_range_text(span):<{width}}  {span.answer:<{answers}}  {span.evidence.observed}".rstrip()
         yield from _program_notes(record)
     if shown is not None:
-        yield f"releases run on {data.platform}: {', '.join(one.version for one in data.releases)}"
+        platforms = dict.fromkeys(one.platform or data.platform for one in data.releases)
+        for name in platforms:
+            versions = [one.version for one in data.releases if (one.platform or data.platform) == name]
+            yield f"releases run on {name}: {', '.join(versions)}"
 
 
 def _range_text(span: AnswerRange) -> str:

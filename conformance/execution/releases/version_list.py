@@ -11,6 +11,8 @@ from packaging.version import InvalidVersion, Version
 from conformance import ConformanceError
 
 RANGE_SEPARATOR = ".."
+NEWEST = "newest"
+"""Stands for the newest version that is no pre-release."""
 INDEX_SECONDS = 120
 """Time limit for the list of versions, in seconds."""
 
@@ -37,8 +39,9 @@ def select_versions(available: Sequence[str], text: str = "", *, per_minor: bool
     """Return the selected versions, oldest first.
 
     available: oldest first. text: a list of versions and of ranges such as "1.15..1.18,1.32", empty for all. A version
-    with fewer numbers stands for all that start with it, and both ends of a range belong to it. per_minor: whether
-    only the newest patch of each minor version is selected. Raises ConformanceError if a part selects nothing.
+    with fewer numbers stands for all that start with it, both ends of a range belong to it, and "newest" stands for the
+    newest one. per_minor: whether only the newest patch of each minor version is selected. Raises ConformanceError if a
+    part selects nothing.
     """
     chosen = set(available) if not text else set[str]()
     for part in text.split(",") if text else ():
@@ -54,6 +57,8 @@ def select_versions(available: Sequence[str], text: str = "", *, per_minor: bool
 
 
 def _matching(available: Sequence[str], part: str) -> list[str]:
+    if part == NEWEST:
+        return [version for version in available if not Version(version).is_prerelease][-1:]
     first, separator, last = part.partition(RANGE_SEPARATOR)
     try:
         low, high = Version(first).release, Version(last if separator else first).release

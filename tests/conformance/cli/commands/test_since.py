@@ -1,55 +1,15 @@
-"""`conformance compat` and `conformance since`."""
-
-import json
+"""`conformance since`."""
 
 import pytest
 
 from conformance.judging.release_answers import release_data_files
+from tests.conformance.cli.commands.test_compat import write
 from tests.support import example_results as example
 
 CASE = "max_pool/stride-2-padding-1"
 WRONG = example.differing(CASE, "alpha.nn", None, {"index": [0], "expected": 15, "got": 14})
 RIGHT = example.result(CASE, "alpha.nn")
 CEIL = "avg_pool/2d-ceil-padding-1-counted"
-
-
-def write(folder, version, record, **keywords):
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{version or 'none'}.jsonl"
-    label = f"alpha@{version}" if version else "alpha"
-    path.write_text(example.text(example.run(label, ["alpha.nn"], [record], **keywords)), "utf-8")
-    return path
-
-
-def test_results_of_releases_become_data_in_the_order_of_versions(conformance, tmp_path):
-    for version, record in (("1.10", RIGHT), ("1.9", WRONG)):
-        write(tmp_path / "in", version, record)
-    status, out, _ = conformance("compat", tmp_path / "in")
-    assert status == 0
-    data = json.loads(out)
-    assert [one["version"] for one in data["releases"]] == ["1.9", "1.10"]
-    assert [one["answer"] for one in data["records"][0]["ranges"]] == ["differ value", "agree"]
-    assert conformance("compat", tmp_path / "in", "--out", tmp_path / "new" / "a.json")[:2] == (0, "")
-    assert (tmp_path / "new" / "a.json").read_text("utf-8") == out
-
-
-@pytest.mark.parametrize("version", ["", "old"])
-def test_results_that_name_no_release_are_an_error(conformance, tmp_path, version):
-    path = write(tmp_path, version, RIGHT)
-    status, _, errors = conformance("compat", path)
-    assert (status, errors) == (
-        2,
-        [f"conformance: {path}: results of no release (`conformance history` writes them)"],
-    )
-
-
-def test_incomplete_and_mixed_results_are_errors_of_one_line(conformance, tmp_path):
-    part = write(tmp_path, "1.0", RIGHT, complete=False)
-    assert conformance("compat", part)[0] == 3
-    write(tmp_path / "in", "1.0", RIGHT)
-    write(tmp_path / "in", "1.1", RIGHT, catalogue={"digest": "ab" * 16, "cases": 1})
-    status, _, errors = conformance("compat", tmp_path / "in")
-    assert (status, errors) == (2, ["conformance: the results are of 2 catalogues, not of one"])
 
 
 @pytest.mark.usefixtures("own_folder")
@@ -161,9 +121,3 @@ def test_data_of_a_file_is_used_instead_and_says_what_caused_a_change(conformanc
         *note,
         "releases run on Linux-6.1.0-x86_64-with-glibc2.36: 1.0, 1.1",
     ]
-
-
-def test_results_with_older_programs_alone_are_an_error(conformance, tmp_path):
-    path = write(tmp_path, "1.1-with-1.0", RIGHT)
-    status, _, errors = conformance("compat", path)
-    assert (status, errors) == (2, ["conformance: no results of a release with its own programs"])

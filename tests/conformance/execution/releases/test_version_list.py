@@ -16,10 +16,16 @@ AVAILABLE = ["1.14.0", "1.15.0", "1.15.1", "1.16.3", "1.17.0", "1.20.1"]
         ("1.15.1..1.16", ["1.15.1", "1.16.3"]),
         ("1.20,1.14.0", ["1.14.0", "1.20.1"]),
         ("1.14,1.16..1.17", ["1.14.0", "1.16.3", "1.17.0"]),
+        ("newest", ["1.20.1"]),
+        ("1.14,newest", ["1.14.0", "1.20.1"]),
     ],
 )
 def test_a_list_of_versions_and_ranges_selects_releases(text, expected):
     assert select_versions(AVAILABLE, text) == expected
+
+
+def test_newest_is_no_pre_release():
+    assert select_versions([*AVAILABLE, "1.21.0rc1"], "newest") == ["1.20.1"]
 
 
 def test_per_minor_selects_the_newest_patch():
