@@ -121,7 +121,7 @@ def test_new_releases_join_the_data_of_the_previous_night_or_else_that_of_the_su
         "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
     }
 
-    subprocess.run(["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=environment, check=True)
+    subprocess.run(["/bin/bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=True)
 
     assert (tmp_path / "log").read_text("utf-8").splitlines() == [
         "compat build/tonight/history/known/ --onto docs/compat/known.json",
