@@ -170,19 +170,26 @@ def requirements_of(name: str) -> list[str]:
 def backend_of_release(name: str, version: str) -> Backend:
     """Return a backend for a release of its framework, from the module `releases` of its adapter if it has one.
 
-    The module defines release_surfaces(version), and release_setup(version) if the setup differs. Raises
-    ConformanceError if the backend is unknown.
+    The module defines release_surfaces(version), release_setup(version) or release_instruction_variables(version), for
+    what differs from the newest release. Raises ConformanceError if the backend is unknown.
     """
     backend = get_backend(name)
     module = _module_of_backend(without_label(name))
     found = importlib.util.find_spec(f"{module.__name__}.releases") if module else None
     if found is None:
         return backend
-    declared = {surface.name: surface.declarations for surface in backend.surfaces}
     releases = importlib.import_module(found.name)
-    surfaces = (replace(one, declarations=declared[one.name]) for one in releases.release_surfaces(version))
-    setup = releases.release_setup(version) if hasattr(releases, "release_setup") else backend.setup
-    return replace(backend, surfaces=tuple(surfaces), setup=setup)
+    changed: dict[str, Any] = {}
+    if hasattr(releases, "release_surfaces"):
+        declared = {surface.name: surface.declarations for surface in backend.surfaces}
+        surfaces = (replace(one, declarations=declared[one.name]) for one in releases.release_surfaces(version))
+        changed["surfaces"] = tuple(surfaces)
+    if hasattr(releases, "release_setup"):
+        changed["setup"] = releases.release_setup(version)
+    if hasattr(releases, "release_instruction_variables"):
+        variables = releases.release_instruction_variables(version)
+        changed["threads"] = limit_instructions_source(variables) + getattr(module, "THREADS", "")
+    return replace(backend, **changed)
 
 
 def _check_label(name: str, label: str) -> None:
