@@ -22,6 +22,10 @@ CONVENTION_KINDS: frozenset[str] = frozenset({DifferenceKind.CONVENTION, Differe
 REJECTED_WRONGLY = f"{Outcome.REJECTED}, {Verdict.DIFFER}"
 
 
+MISSING_FUNCTION = "AttributeError"
+"""The error of a program that calls a function which the release lacks."""
+
+
 @dataclass(frozen=True)
 class Release:
     """A release that was run. packages: its version and those of other packages; started: time of the run.
@@ -68,7 +72,7 @@ class AnswerRange:
     @property
     def lacks_function(self) -> bool:
         """Whether the program ends because the release lacks a function that it calls."""
-        return "AttributeError" in self.evidence.observed
+        return MISSING_FUNCTION in self.evidence.observed
 
     def differences(self, declared: str | None) -> frozenset[str]:
         """Return the kinds of difference that a ledger entry may give for the answer, none if it agrees.

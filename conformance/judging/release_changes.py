@@ -28,6 +28,7 @@ class ChangeClass(Word):
     STRICTER = "stricter"
     SUPPORTED = "supported"
     PROGRAM = "program"
+    VARIES = "varies"
     OTHER = "other"
 
 
@@ -37,6 +38,7 @@ MEANINGS = {
     ChangeClass.STRICTER: "a call without a documented meaning is rejected",
     ChangeClass.SUPPORTED: "a valid call is no longer rejected, or the function that the program calls now exists",
     ChangeClass.PROGRAM: "only the program changes, such as its opset: the release answers the older one differently",
+    ChangeClass.VARIES: "the answer differs between two runs of one release, which a finding describes",
     ChangeClass.OTHER: "neither answer is documented",
 }
 
@@ -155,6 +157,7 @@ def class_problem(group: ChangeGroup, change: ReleaseChange) -> str:
         ChangeClass.STRICTER: new.startswith(Outcome.REJECTED),
         ChangeClass.SUPPORTED: _is_missing(change.old) and not _is_missing(change.new),
         ChangeClass.PROGRAM: change.new.evidence.cause == "program",
+        ChangeClass.VARIES: bool(group.finding),
         ChangeClass.OTHER: not expected or bool(first and second),
     }
     return (

@@ -59,7 +59,7 @@ def _section(data: ReleaseData) -> dict[str, object]:
 def _change_tables(data: ReleaseData) -> dict[str, str]:
     """Return the tables of the classes and of the changes."""
     groups = read_groups(data.backend)
-    counts, rows, page = Counter[str](), [], f"findings/{data.backend}.md"
+    counts, rows, page = Counter[str](), [], f"findings/{findings_page(data.backend)}"
     for group, changes in zip(groups, grouped(data, groups).values(), strict=True):
         counts[group.class_] += len(changes)
         link = f"; [finding]({page}#{group.finding})" if group.finding and group.finding not in group.change else ""
@@ -119,11 +119,16 @@ def _cases_text(cases: Sequence[str]) -> str:
 def _finding_table(data: ReleaseData) -> str:
     head = ["finding", "case", "surface", *(release.version for release in data.releases)]
     rows = []
-    for title, link, text in finding_sections(DOCS / "findings" / f"{data.backend}.md"):
+    for title, link, text in finding_sections(DOCS / "findings" / findings_page(data.backend)):
         named = set(re.findall(r"[a-z_]+/[\w.-]+(?:/[\w.-]+)*", text))
         found = merged_rows(one for one in data.records if one.case in named)
         rows += [[f"[{title}]({link})", _cases_text(row[0]), *_cells(data, row)] for row in found]
     return table_text(head, rows)
+
+
+def findings_page(backend: str) -> str:
+    """Return the name of the page with the findings of a backend. Keras has one page for all of its backends."""
+    return f"{'keras' if backend.startswith('keras-') else backend}.md"
 
 
 def finding_sections(page: Path) -> Iterator[tuple[str, str, str]]:

@@ -18,6 +18,7 @@ from conformance.execution.run import Run
 from conformance.execution.targets import ledger_for
 from conformance.execution.task import ComputeExpected
 from conformance.judging.ledger import Ledger
+from conformance.judging.release_answers import MISSING_FUNCTION
 from reports.results import Level, Outcome, ResultRecord, Status, UnreadableResults, load_report
 from reports.results.vocabulary import WITH_PROGRAMS
 
@@ -25,6 +26,11 @@ Progress = Callable[[int, int, ResultRecord], None]
 Log = Callable[[str], None]
 MAX_CRASHES = 20
 """Number of crashes in a row that no ledger entry describes, after which a release is given up."""
+
+
+def counts_as_crash(result: ResultRecord) -> bool:
+    """Whether a result is an unknown crash. A program that calls a function which the release lacks is none."""
+    return result.status is Status.CRASHED and MISSING_FUNCTION not in (result.message or "")
 
 
 def history_cases(catalogue: Catalogue, backend: Backend, level: str) -> Catalogue:
@@ -108,7 +114,7 @@ class ReleaseRuns:
         def count_crashes(done: int, total: int, result: ResultRecord) -> None:
             nonlocal crashes
             if result.outcome is not Outcome.UNSUPPORTED:
-                crashes = crashes + 1 if result.status is Status.CRASHED else 0
+                crashes = crashes + 1 if counts_as_crash(result) else 0
             if crashes >= MAX_CRASHES:
                 raise IncompleteRun(f"{self.backend} {version}: given up after {crashes} crashes in a row")
             progress(done, total, result)

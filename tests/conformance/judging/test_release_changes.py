@@ -24,7 +24,7 @@ from conformance.judging.release_changes import (
     groups_with_words,
     read_groups,
 )
-from docs.generate.compat import DOCS, finding_sections
+from docs.generate.compat import DOCS, finding_sections, findings_page
 
 FILES = release_data_files()
 BOTH = "1.0 → 1.1"
@@ -52,7 +52,9 @@ def test_each_group_has_changes_and_a_reason(data, groups):
 
 
 def test_findings_of_groups_exist(data, groups):
-    anchors = {link.partition("#")[2] for _, link, _ in finding_sections(DOCS / "findings" / f"{data.backend}.md")}
+    anchors = {
+        link.partition("#")[2] for _, link, _ in finding_sections(DOCS / "findings" / findings_page(data.backend))
+    }
     assert {group.finding for group in groups if group.finding} <= anchors
 
 
@@ -67,6 +69,23 @@ def test_a_regression_that_persists_has_a_finding_or_a_ledger_entry(data, groups
         and not entries.find_entry(
             catalogue.by_id[change.record.case], change.record.surface, newest.packages, data.cpu
         )
+    ]
+    assert missing == []
+
+
+def test_an_answer_that_varies_has_a_ledger_entry_for_it(data, groups, catalogue):
+    entries, newest = ledger.load_ledger(), data.releases[-1]
+    missing = [
+        f"{change.releases} {change.record.case} on {change.record.surface}"
+        for number, changes in grouped(data, groups).items()
+        if groups[number].class_ == ChangeClass.VARIES
+        for change in changes
+        if not (
+            entry := entries.find_entry(
+                catalogue.by_id[change.record.case], change.record.surface, newest.packages, data.cpu
+            )
+        )
+        or not entry.is_flaky
     ]
     assert missing == []
 
@@ -110,6 +129,7 @@ def group(name, **changes):
         ("supported", change("crashed", "agree", observed="signal 11"), False),
         ("program", change("agree", "differ value", cause="program"), True),
         ("program", change("agree", "differ value"), False),
+        ("varies", change("agree", "crashed"), False),
         ("other", change("differ shape", "differ value"), True),
         ("other", change("agree", "differ value"), False),
         ("other", change("first", "last", "q"), True),
@@ -117,6 +137,12 @@ def group(name, **changes):
 )
 def test_class_must_fit_the_answers(name, one, possible):
     assert (class_problem(group(name), one) == "") == possible
+
+
+def test_an_answer_that_varies_needs_a_finding():
+    one = change("agree", "crashed")
+    assert class_problem(group("varies", finding="two-answers"), one) == ""
+    assert class_problem(group("varies"), one)
 
 
 def test_the_expected_result_of_a_case_may_be_the_wrong_one():

@@ -24,6 +24,7 @@ RELEASES = {
     "1.4.0": RAISES,
     "1.5.0": "import missing_module\n",
     "1.6.0": "import os\n\n\ndef answer(x):\n    os.abort()\n",
+    "1.7.0": "def other_answer(x):\n    return x\n",
 }
 KNOWN_CRASH = f"""\
 entries:
@@ -119,6 +120,13 @@ def test_a_release_whose_process_ends_too_often_is_given_up(monkeypatch, capsys)
     monkeypatch.setattr(history_run, "MAX_CRASHES", 1)
     assert run_history("--versions", "1.6") == 3
     assert "fake 1.6.0: given up after 1 crashes in a row" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("releases")
+def test_a_release_that_lacks_a_function_is_not_given_up(monkeypatch, capsys):
+    monkeypatch.setattr(history_run, "MAX_CRASHES", 1)
+    assert run_history("--versions", "1.7") == 0
+    assert "given up" not in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("releases")
