@@ -14,6 +14,7 @@ from mkdocs.structure.pages import Page
 from conformance.cases.operators import drawing_properties
 from conformance.catalogue.loading import load_catalogue
 from conformance.judging.conventions import processor_answers
+from conformance.judging.release_texts import releases_by_surface
 from docs.generate.pages import generated_pages
 from reports.analysis import summary
 from reports.results import Report, load_report
@@ -56,7 +57,12 @@ def _last_run_files(report: Report) -> Iterator[tuple[str, str]]:
     yield from ((f"{FOLDER}/{name}", text) for name, text in badges.items())
     yield (
         f"{FOLDER}/report.html",
-        render_html(report, operators=drawing_properties(), processor_answers=processor_answers(report.surfaces)),
+        render_html(
+            report,
+            operators=drawing_properties(),
+            processor_answers=processor_answers(report.surfaces),
+            releases=releases_by_surface(report.surfaces),
+        ),
     )
     yield f"{FOLDER}/junit.xml", render_junit(report)
     yield f"{FOLDER}.md", "\n".join([HEADING, *_page(report, list(badges))])

@@ -17,11 +17,10 @@ from conformance.judging.ledger import Ledger, LedgerEntry
 from reports.results.vocabulary import DifferenceKind, Outcome, Verdict
 
 SCHEMA_FILE = "schema.json"
+FINDINGS_FILE = "findings.json"
 ANSWERS_OF_NO_RESULT = (Outcome.CRASHED, Outcome.TIMED_OUT)
 CONVENTION_KINDS: frozenset[str] = frozenset({DifferenceKind.CONVENTION, DifferenceKind.CHANGED})
 REJECTED_WRONGLY = f"{Outcome.REJECTED}, {Verdict.DIFFER}"
-
-
 MISSING_FUNCTION = "AttributeError"
 """The error of a program that calls a function which the release lacks."""
 
@@ -68,6 +67,11 @@ class AnswerRange:
     version_removed: str | None
     run: tuple[str, ...]
     evidence: Evidence
+
+    @property
+    def releases_text(self) -> str:
+        """The first and the last release that were run."""
+        return self.run[0] if len(self.run) == 1 else f"{self.run[0]} to {self.run[-1]}"
 
     @property
     def lacks_function(self) -> bool:
@@ -189,7 +193,9 @@ def release_data_folder() -> Path:
 
 def release_data_files() -> list[Path]:
     """Return the files of the data, one for each backend."""
-    return sorted(path for path in release_data_folder().glob("*.json") if path.name != SCHEMA_FILE)
+    return sorted(
+        path for path in release_data_folder().glob("*.json") if path.name not in {SCHEMA_FILE, FINDINGS_FILE}
+    )
 
 
 def read_release_data(path: Path) -> ReleaseData:

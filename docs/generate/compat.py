@@ -1,43 +1,81 @@
-"""Generate the page of the answers of old releases, compat.md: a row for each finding, a column for each release.
+"""Generate the pages of the answers of releases: compat.md compares frameworks, releases/ has a page for each backend.
 
-`python -m docs.generate.compat` updates the page.
+`python -m docs.generate.compat` updates the pages.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from conformance.judging.release_answers import CaseHistory, ReleaseData, read_release_data, release_data_files
+import msgspec
+
+from conformance.catalogue.loading import load_catalogue
+from conformance.judging.release_answers import (
+    FINDINGS_FILE,
+    CaseHistory,
+    ReleaseData,
+    read_release_data,
+    release_data_files,
+)
 from conformance.judging.release_changes import MEANINGS, grouped, read_groups
+from conformance.judging.release_findings import Finding, findings_page
 from docs.generate.backends import REPOSITORY_ROOT
+from docs.generate.pages import write_pages
+from docs.generate.release_matrix import matrix_tables
 from reports.views.markdown_layout import code_span, table_text
 from reports.views.template_environment import render_markdown_template
 
 DOCS = REPOSITORY_ROOT / "docs"
-PAGE = DOCS / "compat.md"
+INDEX = "compat.md"
 MAX_NAMES = 4
 """Maximum number of cases that a row names."""
+CASE_ID = re.compile(r"[a-z_]+/[\w.-]+(?:/[\w.-]+)*")
 SAME, NONE = "=", "–"
 """Cells: the answer of the release to the left, and no answer."""
 Row = tuple[list[str], list[str], CaseHistory]
 """Cases, surfaces, and the record of one of them; the others have the same answers."""
 
 
-def compat_page() -> str:
-    """Return the whole page."""
-    return render_markdown_template(
-        "docs.generate",
-        "compat.md.j2",
-        backends=[_section(read_release_data(path)) for path in release_data_files()],
-        same=SAME,
-        missing=NONE,
+def compat_pages() -> dict[str, str]:
+    """Return all pages and the file of findings by their path in docs/."""
+    found, catalogue = [read_release_data(path) for path in release_data_files()], load_catalogue()
+    sections = [_section(data) for data in found]
+    tables = matrix_tables(found, catalogue.cases)
+    index = render_markdown_template(
+        "docs.generate", "compat.md.j2", releases=_release_table(sections), tables=list(tables)
     )
+    index_pages = {INDEX: index, f"compat/{FINDINGS_FILE}": findings_file(catalogue.by_id)}
+    return index_pages | {_page(one.backend): _backend_page(part) for one, part in zip(found, sections, strict=True)}
 
 
-def _section(data: ReleaseData) -> dict[str, object]:
+def _page(backend: str) -> str:
+    return f"releases/{backend}.md"
+
+
+def _backend_page(section: Mapping[str, object]) -> str:
+    return render_markdown_template("docs.generate", "releases.md.j2", one=section, same=SAME, missing=NONE)
+
+
+def _release_table(sections: Iterable[dict[str, Any]]) -> str:
+    head = ["backend", "releases", "answers", "changed", *MEANINGS]
+    rows = [
+        [
+            f"[{code_span(one['data'].backend)}]({_page(one['data'].backend)})",
+            one["versions"],
+            f"{one['pairs']:,}",
+            str(one["changes"]),
+            *(str(one["counts"][name]) for name in MEANINGS),
+        ]
+        for one in sections
+    ]
+    return table_text(head, rows)
+
+
+def _section(data: ReleaseData) -> dict[str, Any]:
     changed = [one for one in data.records if len(one.ranges) > 1]
     asked = [one for one in changed if one.question]
     # The cause of the first range is not known: nothing is before it.
@@ -56,16 +94,18 @@ def _section(data: ReleaseData) -> dict[str, object]:
     }
 
 
-def _change_tables(data: ReleaseData) -> dict[str, str]:
-    """Return the tables of the classes and of the changes."""
+def _change_tables(data: ReleaseData) -> dict[str, object]:
+    """Return the numbers of changes by class, and the tables of the classes and of the changes."""
     groups = read_groups(data.backend)
-    counts, rows, page = Counter[str](), [], f"findings/{findings_page(data.backend)}"
+    counts, rows, page = Counter[str](), [], f"findings/{findings_page(data.backend)}.md"
     for group, changes in zip(groups, grouped(data, groups).values(), strict=True):
         counts[group.class_] += len(changes)
         link = f"; [finding]({page}#{group.finding})" if group.finding and group.finding not in group.change else ""
-        rows.append([group.releases, group.class_, str(len(changes)), group.change + link])
+        text = (group.change + link).replace("](findings/", "](../findings/")
+        rows.append([group.releases, group.class_, str(len(changes)), text])
     classes = [[name, str(counts[name]), meaning] for name, meaning in MEANINGS.items() if counts[name]]
     return {
+        "counts": counts,
         "classes": table_text(["class", "answers", "meaning"], classes),
         "reasons": table_text(["releases", "class", "answers", "change"], rows),
     }
@@ -119,16 +159,11 @@ def _cases_text(cases: Sequence[str]) -> str:
 def _finding_table(data: ReleaseData) -> str:
     head = ["finding", "case", "surface", *(release.version for release in data.releases)]
     rows = []
-    for title, link, text in finding_sections(DOCS / "findings" / findings_page(data.backend)):
-        named = set(re.findall(r"[a-z_]+/[\w.-]+(?:/[\w.-]+)*", text))
+    for title, link, text in finding_sections(DOCS / "findings" / f"{findings_page(data.backend)}.md"):
+        named = set(CASE_ID.findall(text))
         found = merged_rows(one for one in data.records if one.case in named)
-        rows += [[f"[{title}]({link})", _cases_text(row[0]), *_cells(data, row)] for row in found]
+        rows += [[f"[{title}](../{link})", _cases_text(row[0]), *_cells(data, row)] for row in found]
     return table_text(head, rows)
-
-
-def findings_page(backend: str) -> str:
-    """Return the name of the page with the findings of a backend. Keras has one page for all of its backends."""
-    return f"{'keras' if backend.startswith('keras-') else backend}.md"
 
 
 def finding_sections(page: Path) -> Iterator[tuple[str, str, str]]:
@@ -138,6 +173,22 @@ def finding_sections(page: Path) -> Iterator[tuple[str, str, str]]:
         title, _, body = part.partition("\n")
         anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
         yield title, f"findings/{page.name}#{anchor}", body.partition("\n## ")[0]
+
+
+def findings_file(cases: Container[str]) -> str:
+    """Return the text of docs/compat/findings.json: the findings that name cases of the catalogue."""
+    found = [
+        Finding(
+            link.partition("#")[2],
+            page.stem,
+            title,
+            tuple(sorted({*filter(cases.__contains__, CASE_ID.findall(text))})),
+        )
+        for page in sorted((DOCS / "findings").glob("*.md"))
+        for title, link, text in finding_sections(page)
+    ]
+    lines = [msgspec.json.encode(one).decode() for one in found if one.cases]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 def _constant_table(data: ReleaseData) -> str:
@@ -151,4 +202,4 @@ def _constant_table(data: ReleaseData) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(compat_page(), "utf-8")
+    write_pages(compat_pages(), DOCS)

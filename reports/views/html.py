@@ -10,6 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from reports.analysis import causes, comparison_text, glossary, overview, summary, timing
+from reports.analysis.answer_releases import ReleasesBySurface
 from reports.analysis.cause_text import CauseWriter
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
 from reports.analysis.convention_rows import MAX_ANSWER_COLOURS, convention_rows
@@ -75,12 +76,14 @@ def render_html(
     histories: Sequence[SurfaceHistory] = (),
     *,
     audits: Sequence[AuditRecord] = (),
+    releases: ReleasesBySurface = MappingProxyType({}),
 ) -> str:
     """Return the report as one HTML file.
 
     difference: comparison with an earlier run, if any; operators: for each operator, the properties that the drawing of
     its windows depends on. An operator without properties has no drawing. processor_answers: declared answers to
-    conventions on other processors. histories: past runs of surfaces. audits: audits of models.
+    conventions on other processors. histories: past runs of surfaces. audits: audits of models. releases: the answers
+    of frameworks by release.
     """
     template = _jinja_environment().get_template("report.html.j2")
     texts = CauseWriter(report).texts(difference_groups(report))
@@ -100,6 +103,7 @@ def render_html(
         occurring=summary.occurring_statuses(totals),
         contradictions=find_contradictions(report),
         conventions=convention_rows(report),
+        releases=releases,
         unsupported=summary.unsupported_by_reason(report),
         difference=difference,
         histories=histories,

@@ -1,4 +1,4 @@
-"""The generated page of the answers of old releases."""
+"""The generated pages of the answers of old releases."""
 
 from conformance.judging.release_answers import (
     AnswerRange,
@@ -26,8 +26,13 @@ def data(*records):
     return ReleaseData("fake", CatalogueVersion("1", "ab"), "Linux", (), releases, records)
 
 
-def test_page_is_the_generated_one():
-    assert compat.PAGE.read_text("utf-8") == compat.compat_page(), "python -m docs.generate.compat"
+def test_pages_are_the_generated_ones():
+    pages = compat.compat_pages()
+    written = {name: (compat.DOCS / name).read_text("utf-8") for name in pages}
+    assert written == pages, "python -m docs.generate.compat"
+    assert {path.name for path in (compat.DOCS / "releases").iterdir()} == {
+        name.partition("/")[2] for name in pages if name.startswith("releases/")
+    }
 
 
 def test_cell_repeats_no_answer_and_shows_missing_ones():

@@ -23,6 +23,7 @@ from conformance.cli.results_io import (
     write_output,
 )
 from conformance.judging.conventions import processor_answers
+from conformance.judging.release_texts import releases_by_surface
 from reports.analysis.comparison import ReportDifference
 from reports.analysis.past_runs import SurfaceHistory, surface_histories
 from reports.analysis.summary import STATUS_SIGNS, escape_control_characters, report_problems, report_verdict
@@ -77,7 +78,8 @@ def _render_html(
 ) -> str:
     """Return the HTML report. `reports` imports nothing of the suite, so facts about it are passed."""
     declared = processor_answers(report.surfaces)
-    return render_html(report, difference, drawing_properties(), declared, histories, audits=audits)
+    releases = releases_by_surface(report.surfaces)
+    return render_html(report, difference, drawing_properties(), declared, histories, audits=audits, releases=releases)
 
 
 def _render_parquet(report: Report) -> bytes:

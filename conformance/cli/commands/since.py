@@ -17,13 +17,13 @@ from conformance.cli.lookup import check_surface_globs, find_case
 from conformance.cli.options import SURFACE_GLOB_OPTION
 from conformance.judging import ledger
 from conformance.judging.release_answers import (
-    AnswerRange,
     CaseHistory,
     ReleaseData,
     read_release_data,
     release_data_files,
 )
 from conformance.judging.release_changes import grouped, groups_with_words, read_groups
+from conformance.judging.release_findings import read_findings, records_of_finding
 
 
 @click.command("since")
@@ -40,9 +40,9 @@ from conformance.judging.release_changes import grouped, groups_with_words, read
 def since_command(name: str, surface_globs: tuple[str, ...], files: tuple[Path, ...]) -> None:
     """Print which releases give which answer.
 
-    NAME is the id of a case, of a convention or of a ledger entry, or words of a change, such as 'ceil mode'. Words
-    print the changes between releases that have them. The first release with an answer is the first of
-    those that were run; releases between two of them are unknown.
+    NAME is the id of a case, of a convention or of a ledger entry, the anchor of a section of the findings, or words of
+    a change, such as 'ceil mode'. Words print the changes between releases that have them. The first release with an
+    answer is the first of those that were run; releases between two of them are unknown.
 
     Exit status: 2 unknown name; 3 no data about it.
 
@@ -61,8 +61,8 @@ def since_command(name: str, surface_globs: tuple[str, ...], files: tuple[Path, 
 
 
 def _named_records(data: ReleaseData, name: str, surface_globs: Sequence[str]) -> list[CaseHistory]:
-    """Return the records of a case, of all cases of a convention, or of all cases of a ledger entry."""
-    found = [one for one in data.records if name in (one.case, one.question)]
+    """Return the records of a case, or of all cases of a convention, of a finding or of a ledger entry."""
+    found = [one for one in data.records if name in (one.case, one.question)] or records_of_finding(data, name)
     entry = None if found else _ledger_entry(name)
     if entry:
         named = [one for one in data.records if entry.matches_surface(one.surface)]
@@ -92,8 +92,8 @@ def _ledger_entry(name: str) -> ledger.LedgerEntry | None:
 
 
 def _check_name(name: str) -> None:
-    """Raise ConformanceError if there is no such case, convention or ledger entry."""
-    if _ledger_entry(name) is None:
+    """Raise ConformanceError if there is no such case, convention, finding or ledger entry."""
+    if _ledger_entry(name) is None and name not in {one.name for one in read_findings()}:
         find_case([], name)
 
 
@@ -105,20 +105,16 @@ def since_lines(data: ReleaseData, records: Iterable[CaseHistory]) -> Iterator[s
             shown = record.case
             yield shown
         yield f"  {record.surface}"
-        width = max(len(_range_text(span)) for span in record.ranges)
+        width = max(len(span.releases_text) for span in record.ranges)
         answers = max(len(span.answer) for span in record.ranges)
         for span in record.ranges:
-            yield f"    {_range_text(span):<{width}}  {span.answer:<{answers}}  {span.evidence.observed}".rstrip()
+            yield f"    {span.releases_text:<{width}}  {span.answer:<{answers}}  {span.evidence.observed}".rstrip()
         yield from _program_notes(record)
     if shown is not None:
         platforms = dict.fromkeys(one.platform or data.platform for one in data.releases)
         for name in platforms:
             versions = [one.version for one in data.releases if (one.platform or data.platform) == name]
             yield f"releases run on {name}: {', '.join(versions)}"
-
-
-def _range_text(span: AnswerRange) -> str:
-    return span.run[0] if len(span.run) == 1 else f"{span.run[0]} to {span.run[-1]}"
 
 
 def _program_notes(record: CaseHistory) -> Iterator[str]:

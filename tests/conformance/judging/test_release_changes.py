@@ -24,7 +24,8 @@ from conformance.judging.release_changes import (
     groups_with_words,
     read_groups,
 )
-from docs.generate.compat import DOCS, finding_sections, findings_page
+from conformance.judging.release_findings import findings_page
+from docs.generate.compat import DOCS, finding_sections
 
 FILES = release_data_files()
 BOTH = "1.0 → 1.1"
@@ -53,7 +54,8 @@ def test_each_group_has_changes_and_a_reason(data, groups):
 
 def test_findings_of_groups_exist(data, groups):
     anchors = {
-        link.partition("#")[2] for _, link, _ in finding_sections(DOCS / "findings" / findings_page(data.backend))
+        link.partition("#")[2]
+        for _, link, _ in finding_sections(DOCS / "findings" / f"{findings_page(data.backend)}.md")
     }
     assert {group.finding for group in groups if group.finding} <= anchors
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from reports.analysis.answer_releases import AnswerReleases
 from reports.results import Report, load_report
 from reports.views.html import LIBRARY_FILES, case_link, render_html, results_link
 from reports.views.html_data import compress_json, report_payload
@@ -118,6 +119,19 @@ def test_document_is_linked_with_its_quotation(tmp_path):
     page = render_html(load_report(example.write(tmp_path, example.run("k", ["k.nn"], records))))
     links = [attributes for tag, attributes in Reader(page).elements if tag == "a"]
     assert ("https://example.org/pool.html", source) in [(link["href"], link.get("title")) for link in links]
+
+
+def test_surface_of_an_answer_has_the_releases_with_their_answers(tmp_path):
+    records = [example.unsupported("avg_pool/divisor-at-the-border", "k.nn")]
+    records.append(example.convention("k.nn", "real-cells", "real-cells", ""))
+    report = load_report(example.write(tmp_path, example.run("k", ["k.nn"], records)))
+    for since, shown in (({"real-cells": "1.21.1"}, True), ({"window": "1.21.1"}, False), ({}, False)):
+        releases = {"k.nn": {"avg_pool/divisor-at-the-border": AnswerReleases(since, "1.20.1: window")}}
+        page = render_html(report, releases=releases)
+        titles = [attributes.get("title") for tag, attributes in Reader(page).elements if tag == "a"]
+        assert "1.20.1: window" in titles
+        assert ("since 1.21.1" in page) is shown
+    assert "1.20.1: window" not in render_html(report)
 
 
 def test_matrix_shows_the_counts_of_the_results(page):

@@ -3,6 +3,7 @@
 import pytest
 
 from conformance.judging.release_answers import release_data_files
+from conformance.judging.release_findings import read_findings
 from tests.conformance.cli.commands.test_compat import write
 from tests.support import example_results as example
 
@@ -46,6 +47,24 @@ def test_ledger_entry_has_the_answers_to_its_cases(conformance):
     assert status == 0
     assert out.startswith("lp_pool/rejects/power-is-zero\n")
     assert "1.15.1 to 1.32.0  differ accepted" in out
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_finding_has_the_answers_to_the_cases_that_it_names(conformance):
+    status, out, _ = conformance("since", "windows-that-exceed-the-input-are-pooled")
+    assert status == 0
+    cases = [line for line in out.splitlines() if "/" in line and not line.startswith(" ")]
+    assert "max_pool/window-larger-than-input" in cases
+    assert "    1.21.1 to 1.32.0  other  " in out
+    assert "openvino" not in out
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_finding_without_data_about_releases_is_no_unknown_name(conformance):
+    name = next(one.name for one in read_findings() if one.page == "torch")
+    status, _, error = conformance("since", name)
+    assert status == 3
+    assert "no data about releases" in error[0]
 
 
 @pytest.mark.usefixtures("own_folder")
