@@ -17,6 +17,7 @@ from conformance.catalogue.loading import load_catalogue
 from conformance.judging.release_answers import (
     FINDINGS_FILE,
     CaseHistory,
+    Release,
     ReleaseData,
     read_release_data,
     release_data_files,
@@ -65,7 +66,7 @@ def _release_table(sections: Iterable[dict[str, Any]]) -> str:
     rows = [
         [
             f"[{code_span(one['data'].backend)}]({_page(one['data'].backend)})",
-            one["versions"],
+            _span_text(one["data"].releases),
             f"{one['pairs']:,}",
             str(one["changes"]),
             *(str(one["counts"][name]) for name in MEANINGS),
@@ -73,6 +74,12 @@ def _release_table(sections: Iterable[dict[str, Any]]) -> str:
         for one in sections
     ]
     return table_text(head, rows)
+
+
+def _span_text(releases: Sequence[Release]) -> str:
+    if len(releases) == 1:
+        return f"1: {releases[0].version}"
+    return f"{len(releases)}: {releases[0].version} to {releases[-1].version}"
 
 
 def _section(data: ReleaseData) -> dict[str, Any]:
