@@ -157,7 +157,7 @@ def class_problem(group: ChangeGroup, change: ReleaseChange) -> str:
         ChangeClass.STRICTER: new.startswith(Outcome.REJECTED),
         ChangeClass.SUPPORTED: _is_missing(change.old) and not _is_missing(change.new),
         ChangeClass.PROGRAM: change.new.evidence.cause == "program",
-        ChangeClass.VARIES: bool(group.finding),
+        ChangeClass.VARIES: bool(group.finding) or "](findings/" in group.change,
         ChangeClass.OTHER: not expected or bool(first and second),
     }
     return (

@@ -144,6 +144,7 @@ def test_class_must_fit_the_answers(name, one, possible):
 def test_an_answer_that_varies_needs_a_finding():
     one = change("agree", "crashed")
     assert class_problem(group("varies", finding="two-answers"), one) == ""
+    assert class_problem(group("varies", change="[why](findings/other.md#two-answers)"), one) == ""
     assert class_problem(group("varies"), one)
 
 
