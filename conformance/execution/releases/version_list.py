@@ -32,7 +32,8 @@ def available_versions(package: str, python: str) -> list[str]:
     if not found:
         lines = done.stderr.strip().splitlines()
         raise ConformanceError(f"versions of {package}: {lines[-1] if lines else 'pip lists none'}")
-    return sorted(found[1].split(", "), key=Version)
+    # A build of a release, such as 2.13.0+cpu, is no release of its own.
+    return sorted({version.partition("+")[0] for version in found[1].split(", ")}, key=Version)
 
 
 def select_versions(available: Sequence[str], text: str = "", *, per_minor: bool = False) -> list[str]:

@@ -50,6 +50,11 @@ def test_versions_of_the_index_are_sorted(tmp_path):
     assert available_versions("fake", python) == ["1.2", "1.9", "1.10"]
 
 
+def test_builds_of_one_release_are_one_version(tmp_path):
+    python = fake_python(tmp_path, "echo 'Available versions: 1.10+cpu, 1.10, 1.9+cpu'")
+    assert available_versions("fake", python) == ["1.9", "1.10"]
+
+
 def test_an_unknown_package_is_an_error_with_the_message_of_pip(tmp_path):
     python = fake_python(tmp_path, "echo 'ERROR: No matching distribution found' >&2; exit 1")
     with pytest.raises(ConformanceError, match=r"versions of fake: ERROR: No matching distribution found"):
