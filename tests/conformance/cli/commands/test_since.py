@@ -61,7 +61,7 @@ def test_finding_has_the_answers_to_the_cases_that_it_names(conformance):
 
 @pytest.mark.usefixtures("own_folder")
 def test_finding_without_data_about_releases_is_no_unknown_name(conformance):
-    name = next(one.name for one in read_findings() if one.page == "torch")
+    name = next(one.name for one in read_findings() if one.page == "paddle")
     status, _, error = conformance("since", name)
     assert status == 3
     assert "no data about releases" in error[0]
