@@ -2,7 +2,7 @@
 
 `python -m docs.generate.deployment` updates the page. `python -m docs.generate.deployment RESULTS…` first writes a
 summary of each route in the results files to docs/deployment, and leaves the other routes as they are.
-docs/deployment/replacements.yaml lists what to write instead of calls that do not survive.
+conformance/translation/restrictions.yaml lists what to write instead of calls that do not survive.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import msgspec
-
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.cases.operators import FORWARD_OPERATORS
-from conformance.cases.yaml_reader import read_yaml
+from conformance.translation.restrictions import RESTRICTIONS_FILE, Restriction, read_restrictions
 from docs.generate.backends import REPOSITORY_ROOT
 from reports.analysis.routes import RouteSummary, read_route, route_file_name, route_json, route_summaries
 from reports.results import load_report
 from reports.results.vocabulary import ROUTE_ARROW
+from reports.views.markdown_layout import code_span
 from reports.views.routes import (
     SOURCES,
     Replacement,
@@ -34,35 +32,19 @@ from reports.views.template_environment import render_markdown_template
 DOCS = REPOSITORY_ROOT / "docs"
 PAGE = DOCS / "deployment.md"
 DATA_FOLDER = DOCS / "deployment"
-REPLACEMENTS_FILE = DATA_FOLDER / "replacements.yaml"
 
 
-class StoredReplacement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A replacement as in the file, see Replacement."""
-
-    source: str
-    routes: str
-    call: str
-    happens: str
-    operators: tuple[str, ...] = ()
-    instead: str = ""
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a name that the page has no section for."""
-        unknown = {*self.operators} - {*FORWARD_OPERATORS}
-        if unknown:
-            raise ValueError(f"operators: unknown name {min(unknown)!r}")
-        if self.source not in SOURCES.values():
-            raise ValueError(f"source: {self.source!r} is not one of {', '.join(dict.fromkeys(SOURCES.values()))}")
+def page_replacement(one: Restriction) -> Replacement:
+    """Return a restriction with its routes as Markdown. Raises ConformanceError if the page has no such source."""
+    if one.source not in SOURCES.values():
+        raise ConformanceError(f"source: {one.source!r} is not one of {', '.join(dict.fromkeys(SOURCES.values()))}")
+    routes = ", ".join(map(code_span, one.routes))
+    return Replacement(one.source, routes, one.operators, one.call, one.happens, one.instead)
 
 
-def read_replacements(path: Path = REPLACEMENTS_FILE) -> tuple[Replacement, ...]:
-    """Read what to write instead of calls. Raises ConformanceError with one line."""
-    try:
-        found = msgspec.convert(read_yaml(path).data, tuple[StoredReplacement, ...])
-    except msgspec.ValidationError as error:
-        raise ConformanceError(f"{path}: {error}") from None
-    return tuple(Replacement(**msgspec.structs.asdict(one)) for one in found)
+def read_replacements(path: Path = RESTRICTIONS_FILE) -> tuple[Replacement, ...]:
+    """Return what to write instead of calls. Raises ConformanceError with one line."""
+    return tuple(map(page_replacement, read_restrictions(path)))
 
 
 def known_routes() -> list[str]:
