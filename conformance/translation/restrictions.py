@@ -22,8 +22,8 @@ class Restriction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A call that does not survive some routes.
 
     source: name of the framework. routes: globs of the names of routes. operators, dtypes, ranks: the calls that it is
-    about, () for all; ranks are numbers of spatial axes. has_recipe: the adapter has a recipe, whose program is printed.
-    call, happens, instead: texts in which backticks mark code; instead is "" if nothing is known.
+    about, () for all; ranks are numbers of spatial axes. has_recipe: the adapter has a recipe, whose program is
+    printed. call, happens, instead: texts in which backticks mark code; instead is "" if nothing is known.
     """
 
     source: str
