@@ -70,7 +70,11 @@ def deployment_page(summaries: Sequence[RouteSummary], replacements: Sequence[Re
     }
     texts = {name: "\n".join(lines).rstrip() for name, lines in sections.items()}
     return render_markdown_template(
-        "docs.generate", "deployment.md.j2", notes=any(one.note for one in summaries), **texts
+        "docs.generate",
+        "deployment.md.j2",
+        notes=any(one.note for one in summaries),
+        dynamic=any(one.is_dynamic for one in summaries),
+        **texts,
     )
 
 
