@@ -112,8 +112,8 @@ def test_mode_before_an_import_stays_before_it():
 
 
 def test_empty_lines_are_around_a_class():
-    setup = "import jack\nmode = 1\nclass Net:\n    depth = 2\nmode = 3\n"
-    required = ["import jack", "", "mode = 1", "", "class Net:\n    depth = 2", "", "mode = 3"]
+    setup = "import jack\njack.mode = 1\nclass Net:\n    depth = 2\njack.mode = 3\n"
+    required = ["import jack", "", "jack.mode = 1", "", "class Net:\n    depth = 2", "", "jack.mode = 3"]
     assert source_text.required_setup(setup, "jack.run(1)") == required
 
 
