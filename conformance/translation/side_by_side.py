@@ -21,10 +21,11 @@ from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
 from conformance.translation.lowering import translate
 from conformance.translation.recipes import recipe_remark, recipe_surface
+from conformance.translation.restrictions import restrictions_of
 from conformance.translation.single_call import SingleCall, find_requested_call
 from conformance.translation.step_lowering import native_limitation
 from conformance.translation.verified import RequestedCall, VerifiedSummary
-from reports.results.vocabulary import How
+from reports.results.vocabulary import How, Part
 
 KERNEL_LAYOUT, TRANSPOSED_KERNEL_LAYOUT = "(*window, in/groups, out)", "(*window, out/groups, in)"
 """Layouts of the weights of convolutions and of transposed convolutions, channels last."""
@@ -173,7 +174,10 @@ def _translate_to_surface(
         layout=_layout_text(case, surface),
         remarks=(*remarks, *_size_warnings(program, surface, sizes)),
         answers=tuple(_convention_remarks(case, surface, background.conventions)),
-        warnings=tuple(f"known deviation {entry.id}: {' '.join(entry.reason.split())}" for entry in entries),
+        warnings=(
+            *(f"known deviation {entry.id}: {' '.join(entry.reason.split())}" for entry in entries),
+            *_part_warnings(case, surface, background, known),
+        ),
         verified_text=verified.verified_sentence(
             background.summary,
             surface.name,
@@ -188,6 +192,18 @@ def _translate_to_surface(
             ),
         ),
     )
+
+
+def _part_warnings(
+    case: Case, surface: Surface, background: TranslationBackground, known: Sequence[str]
+) -> Iterator[str]:
+    """Yield the known deviations of the source and of the runtime of a route. known: ids that are listed already."""
+    if surface.route is None:
+        return
+    for part, name in ((Part.SOURCE, surface.route.source_name), (Part.RUNTIME, surface.route.runtime_name)):
+        for entry in entries_for_case(background, case, name):
+            if entry.id not in known:
+                yield f"known deviation {entry.id} of the {part}, {name}: {' '.join(entry.reason.split())}"
 
 
 def _layout_text(case: Case, surface: Surface) -> str:
@@ -216,6 +232,11 @@ def _recipe_remarks(_case: Case, surface: Surface, _program: Program) -> Iterato
         yield recipe_remark(surface)
 
 
+def _restriction_remarks(case: Case, surface: Surface, _program: Program) -> Iterator[str]:
+    """Yield what a route changes or refuses for this operator, and what to write instead."""
+    yield from (one.text for one in restrictions_of(case, surface))
+
+
 def _bfloat16_remarks(case: Case, surface: Surface, _program: Program) -> Iterator[str]:
     """Yield how bfloat16 inputs are passed."""
     if case.dtype == BFLOAT16 and surface.bfloat16:
@@ -225,6 +246,7 @@ def _bfloat16_remarks(case: Case, surface: Surface, _program: Program) -> Iterat
 REMARK_WRITERS: tuple[Callable[[Case, Surface, Program], Iterator[str]], ...] = (
     _composition_remarks,
     _recipe_remarks,
+    _restriction_remarks,
     _bfloat16_remarks,
 )
 

@@ -126,17 +126,22 @@ def subsample(step: Step, *, channels_last: bool) -> str:
 
 
 def required_setup(setup: str, text: str) -> list[str]:
-    """Return the lines of a setup that the text needs: all modes, and the imports that modes or text use.
+    """Return the lines of a setup that the text needs: all modes, and the imports and names that modes or text use.
 
-    The order does not change, because a mode may have to run before an import. An empty line separates the two kinds,
-    and classes from other lines.
+    A statement that assigns a name, or that changes the object of such a name, is needed only with this name. Versions
+    of packages are for the worker. The order does not change, because a mode may have to run before an import. An empty
+    line separates the two kinds, and classes from other lines.
     NumPy is imported as `np` even if the setup does not, because every worker defines `np`.
     """
     statements = ast.parse(setup).body
-    # A statement that is no import sets a mode, such as 64-bit mode, and is always needed.
-    modes = [ast.unparse(node) for node in statements if not _imports(node)]
-    used = _names("\n".join([*modes, text]))
-    needed = [node for node in statements if not _imports(node) or _imported_names(node) & used]
+    assigned = {name for node in statements for name in _assigned_names(node)}
+    used, needed = _names(text), list[ast.stmt]()
+    for node in reversed([one for one in statements if not _sets_version(one)]):
+        own = _imported_names(node) | _assigned_names(node) | (_changed_names(node) & assigned)
+        # A statement without such a name sets a mode, such as 64-bit mode, and is always needed.
+        if own & used or not (own or _imports(node)):
+            needed = [node, *needed]
+            used |= set() if _imports(node) else _names(ast.unparse(node))
     if "np" in used and not any("np" in _imported_names(node) for node in needed if _imports(node)):
         needed = [*ast.parse("import numpy as np").body, *needed]
     lines: list[str] = []
@@ -158,6 +163,25 @@ def _names(text: str) -> set[str]:
 
 def _imports(node: ast.stmt) -> bool:
     return isinstance(node, (ast.Import, ast.ImportFrom))
+
+
+def _assigned_names(node: ast.stmt) -> set[str]:
+    """Return the names that an assignment binds."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _sets_version(node: ast.stmt) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return any(isinstance(target, ast.Attribute) and target.attr == "__version__" for target in targets)
+
+
+def _changed_names(node: ast.stmt) -> set[str]:
+    """Return the name of the object that an assignment to an attribute, or a call of a method, changes."""
+    changed = [*node.targets] if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        changed = [node.value.func]
+    return {one.value.id for one in changed if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)}
 
 
 def _imported_names(node: ast.stmt) -> set[str]:

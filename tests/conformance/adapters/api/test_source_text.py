@@ -70,6 +70,34 @@ def test_modes_of_a_setup_are_required_with_the_imports_they_use():
     assert source_text.required_setup(setup, "run(1)") == ["import jack", "", "jack.use(64)"]
 
 
+@pytest.mark.parametrize(
+    ("text", "required"),
+    [
+        ("run(1)", ["import jack", "", "jack.use(64)"]),
+        ("run(core)", ["import jack", "", "core = jack.Core()", "core.threads = 1", "core.fast(True)", "jack.use(64)"]),
+        (
+            "run(other)",
+            [
+                "import jack",
+                "",
+                "core = jack.Core()",
+                "core.threads = 1",
+                "core.fast(True)",
+                "other = core.copy()",
+                "jack.use(64)",
+            ],
+        ),
+    ],
+    ids=["none", "one", "one that needs another"],
+)
+def test_names_of_a_setup_are_required_if_they_are_used(text, required):
+    setup = (
+        "import jack\nimport jill\ncore = jack.Core()\ncore.threads = 1\ncore.fast(True)\nother = core.copy()\n"
+        "jill.__version__ = jill.version.VERSION\njack.use(64)\n"
+    )
+    assert source_text.required_setup(setup, text) == required
+
+
 def test_numpy_is_imported_although_the_setup_does_not():
     required = ["import numpy as np", "import jack"]
     assert source_text.required_setup("import jack\n", "jack.run(np.zeros(1))") == required
@@ -84,8 +112,8 @@ def test_mode_before_an_import_stays_before_it():
 
 
 def test_empty_lines_are_around_a_class():
-    setup = "import jack\nmode = 1\nclass Net:\n    depth = 2\nmode = 3\n"
-    required = ["import jack", "", "mode = 1", "", "class Net:\n    depth = 2", "", "mode = 3"]
+    setup = "import jack\njack.mode = 1\nclass Net:\n    depth = 2\njack.mode = 3\n"
+    required = ["import jack", "", "jack.mode = 1", "", "class Net:\n    depth = 2", "", "jack.mode = 3"]
     assert source_text.required_setup(setup, "jack.run(1)") == required
 
 
