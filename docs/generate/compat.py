@@ -175,11 +175,19 @@ def _finding_table(data: ReleaseData) -> str:
 
 def finding_sections(page: Path) -> Iterator[tuple[str, str, str]]:
     """Yield the title, the link and the text of each section of a page of findings; nothing without a page."""
-    text = page.read_text("utf-8") if page.exists() else ""
+    return page_sections(page.name, page.read_text("utf-8") if page.exists() else "")
+
+
+def page_sections(name: str, text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the title, the link and the text of each section of a text from a page of findings."""
     for part in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")
-        anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-        yield title, f"findings/{page.name}#{anchor}", body.partition("\n## ")[0]
+        yield title, f"findings/{name}#{heading_anchor(title)}", body.partition("\n## ")[0]
+
+
+def heading_anchor(title: str) -> str:
+    """Return the anchor of a heading."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def findings_file(cases: Container[str]) -> str:

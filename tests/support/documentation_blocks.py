@@ -20,6 +20,8 @@ PAGES = [
 COMMANDS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
 PROGRESS = re.compile(r"^[\w@.-]+: [\d,]+ of [\d,]+, [\d,.]+/s, .*\n", re.MULTILINE)
 """Progress lines of a run, which a slow machine prints every few seconds."""
+ABOUT_THE_PROCESSOR = re.compile(r"^The device supports: .*\n", re.MULTILINE)
+"""Line that MNN prints when it is imported."""
 NOT_RUN = re.compile(r"<!-- not run: (?P<why>.+) -->\s*")
 NEEDS_BACKEND = "needs "
 """A block with the reason `needs BACKEND` is run by .ci/framework_blocks.py in the environment of the backend."""
@@ -81,7 +83,7 @@ def run(folder, language, text, *, errors=subprocess.STDOUT):
         env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
-    return PROGRESS.sub("", done.stdout)
+    return ABOUT_THE_PROCESSOR.sub("", PROGRESS.sub("", done.stdout))
 
 
 def shell_commands(text):
