@@ -18,7 +18,7 @@ MISSING = {
     "jax": 1,
     "keras": 1,
     "opencv": 9,
-    "routes": 18,
+    "routes": 19,
     "tensorflow": 4,
     "tinygrad": 2,
     "torch": 3,
