@@ -1,0 +1,124 @@
+"""Draw a random sample of the differences that a full run reports, and record what the frameworks return for it.
+
+    python benchmarks/sample_differences.py draw --python torch=.tox/torch/bin/python --python jax=... --out sample.json
+    conformance run --level standard --backend torch=... --case CASE ...    # the commands that `draw` prints
+    python benchmarks/sample_differences.py observe sample.json RESULTS...
+
+A difference is a case of level standard on a surface that runs it, where
+
+- a ledger entry applies: a run at level standard reports it as known; or
+- the surface declares an answer to a convention other than that of the reference.
+
+New differences do not occur in a run without findings. The population is computed from the ledger and the declarations,
+for the packages and the processor of the workers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from conformance import CatalogueError
+from conformance.adapters.api import Program, Surface
+from conformance.cases.case import Case
+from conformance.catalogue import loading
+from conformance.execution.job import Limits
+from conformance.execution.targets import RunTarget
+from conformance.execution.worker_process import Worker
+from conformance.exploration.conventions import reference_answer
+from conformance.translation.lowering import translate
+from reports.results.reader import read_records
+from reports.results.vocabulary import Level
+
+SIZE = 100
+SEED = 20261128
+LEVELS = (Level.SMOKE, Level.STANDARD)
+
+
+def population(target: RunTarget) -> Iterator[dict[str, str]]:
+    """Yield the differences of a backend: case, surface, kind, and the ledger entry or the convention."""
+    backend = target.backend
+    worker = Worker(backend, target.python, Limits())
+    worker.start()
+    packages, cpu = worker.environment["packages"], worker.environment["cpu"]
+    worker.kill()
+    surfaces = [one for one in backend.surfaces if one.is_run(Level.STANDARD, (), Level.STANDARD)]
+    ledger = target.ledger().for_surfaces([one.name for one in surfaces], packages, cpu)
+    for case in loading.load_catalogue().cases:
+        for surface in surfaces if case.level in LEVELS else ():
+            entry = ledger.find_entry(case, surface.name, packages, cpu)
+            cause = {"kind": "known", "cause": entry.id} if entry else _convention(case, surface.for_processor(cpu))
+            if cause and isinstance(translate(case, surface), Program):
+                yield {"backend": target.name, "case": case.id, "surface": surface.name, **cause}
+
+
+def _convention(case: Case, surface: Surface) -> dict[str, str] | None:
+    """Return the convention of a case if the surface declares another answer than that of the reference."""
+    if case.convention_id is None:
+        return None
+    declaration = surface.declarations.get(case.convention_id)
+    if declaration is None:
+        return None
+    answer = declaration.for_case(case.id).answer
+    try:
+        expected = reference_answer(case.convention_id)
+    except CatalogueError:  # no named answer is that of the reference
+        expected = None
+    return None if answer == expected else {"kind": "convention", "cause": case.convention_id}
+
+
+def draw(differences: Sequence[dict[str, str]], size: int = SIZE, seed: int = SEED) -> list[dict[str, str]]:
+    """Return a simple random sample without replacement, in the order of the population."""
+    chosen = random.Random(seed).sample(range(len(differences)), min(size, len(differences)))  # noqa: S311
+    return [differences[number] for number in sorted(chosen)]
+
+
+def observe(sample: dict[str, Any], paths: Sequence[Path]) -> None:
+    """Add status, answer and what was returned or raised to the items of a sample, from results files."""
+    found = {}
+    for path in paths:
+        for run in read_runs([path]):
+            found |= {(one.case, one.surface): one for one in run.results}
+    for item in sample["items"]:
+        one = found.get((item["case"], item["surface"]))
+        if one:
+            item |= {"status": str(one.status), "kind_of_difference": str(one.kind or ""), "observed": (one.message or "")[:200]}
+
+
+def main() -> None:
+    """Parse the command line; draw a sample, or add what was observed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    drawing = commands.add_parser("draw")
+    drawing.add_argument("--python", action="append", required=True, metavar="BACKEND=PYTHON")
+    drawing.add_argument("--out", type=Path, required=True)
+    observing = commands.add_parser("observe")
+    observing.add_argument("sample", type=Path)
+    observing.add_argument("results", type=Path, nargs="+")
+    arguments = parser.parse_args()
+    if arguments.command == "observe":
+        sample = json.loads(arguments.sample.read_text("utf-8"))
+        observe(sample, arguments.results)
+        arguments.sample.write_text(json.dumps(sample, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        return
+    differences = []
+    for text in arguments.python:
+        name, _, python = text.partition("=")
+        differences += population(RunTarget(name, python))
+        print(name, len(differences), flush=True)
+    items = draw(differences)
+    counts = Counter((one["backend"], one["kind"]) for one in differences)
+    sample = {
+        "seed": SEED, "population": {" ".join(key): count for key, count in sorted(counts.items())}, "items": items,
+    }  # fmt: skip
+    arguments.out.write_text(json.dumps(sample, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
