@@ -21,6 +21,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from conformance.execution.targets import RunTarget
 from conformance.execution.worker_process import Worker
 from conformance.exploration.conventions import reference_answer
 from conformance.translation.lowering import translate
-from reports.results.reader import read_records
+from conformance.cli.results_io import load_results
 from reports.results.vocabulary import Level
 
 SIZE = 100
@@ -66,11 +67,17 @@ def _convention(case: Case, surface: Surface) -> dict[str, str] | None:
     if declaration is None:
         return None
     answer = declaration.for_case(case.id).answer
+    expected = _reference_answer(case.convention_id)
+    return None if answer in {expected, None} or not expected else {"kind": "convention", "cause": case.convention_id}
+
+
+@cache
+def _reference_answer(convention: str) -> str:
+    """Return the answer of the reference; "" if none of the answers is its result, or it has no such parameter."""
     try:
-        expected = reference_answer(case.convention_id)
-    except CatalogueError:  # no named answer is that of the reference
-        expected = None
-    return None if answer == expected else {"kind": "convention", "cause": case.convention_id}
+        return reference_answer(convention)
+    except (CatalogueError, ValueError, TypeError):
+        return ""
 
 
 def draw(differences: Sequence[dict[str, str]], size: int = SIZE, seed: int = SEED) -> list[dict[str, str]]:
@@ -81,10 +88,9 @@ def draw(differences: Sequence[dict[str, str]], size: int = SIZE, seed: int = SE
 
 def observe(sample: dict[str, Any], paths: Sequence[Path]) -> None:
     """Add status, answer and what was returned or raised to the items of a sample, from results files."""
-    found = {}
-    for path in paths:
-        for run in read_runs([path]):
-            found |= {(one.case, one.surface): one for one in run.results}
+    runs = [run for path in paths for run in load_results([path]).runs]
+    found = {(one.case, one.surface): one for run in runs for one in run.results}
+    answers = {(one.case, one.surface): one for run in runs for one in run.conventions}
     for item in sample["items"]:
         one = found.get((item["case"], item["surface"]))
         if one:
