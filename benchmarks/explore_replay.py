@@ -85,7 +85,11 @@ class Environments:
 
 @dataclass
 class Search:
-    """A search for a bug. others: number of differences that do not have its kind."""
+    """A search for a bug.
+
+    others: number of differences that do not have its kind. every: whether it continues to the limit, because other bugs
+    have the same kind and show more often.
+    """
 
     bug: Bug
     removed: Ledger
@@ -95,11 +99,12 @@ class Search:
     cases: int = 0
     checked: int = 0
     others: int = 0
+    every: bool = False
 
     @property
     def is_complete(self) -> bool:
         """Whether a ledger entry describes a difference, or there are enough differences for a person to compare."""
-        if not self.differences:
+        if not self.differences or self.every:
             return False
         enough = len(self.differences) >= MAX_DIFFERENCES or self.cases >= self.differences[0]["number"] + FURTHER_CASES
         return enough or any(one["by"].startswith(LEDGER) for one in self.differences)
@@ -195,7 +200,9 @@ def draw(evaluator: LocalEvaluator, explorer: Explorer, limit: int) -> Iterator[
         explorer.record_results(results)
 
 
-def explore_bug(bug: Bug, case: Case, where: Environments, seed: int, limit: int) -> dict[str, Any]:
+def explore_bug(
+    bug: Bug, case: Case, where: Environments, seed: int, limit: int, *, every: bool = False
+) -> dict[str, Any]:
     """Explore until the bug is found; return a row."""
     start, cpu = time.monotonic(), cpu_seconds()
     current = RunTarget(where.backend, where.python)
@@ -208,7 +215,7 @@ def explore_bug(bug: Bug, case: Case, where: Environments, seed: int, limit: int
 
     with evaluator_of(backend, where.python) as evaluator:
         environment = evaluator.pool.environment
-        search = Search(bug, removed, environment["packages"], environment["cpu"])
+        search = Search(bug, removed, environment["packages"], environment["cpu"], every=every)
         with evaluator_of(current.backend, where.fixed) if where.fixed else nullcontext() as fixed:
             for result in draw(evaluator, Explorer(evaluator, spaces, seed), limit):
                 search.add(result, fixed)
@@ -267,7 +274,7 @@ def search(arguments: argparse.Namespace) -> None:
     surfaces = [one.name for one in RunTarget(where.backend, where.python).backend.surfaces]
     found = replays(read_bugs(), answers_by_key(run_data()))
     for bug in bugs_in(where.release, surfaces, found, arguments.match, fixed=bool(where.fixed)):
-        row = explore_bug(bug, cases[bug.case], where, arguments.seed, arguments.cases)
+        row = explore_bug(bug, cases[bug.case], where, arguments.seed, arguments.cases, every=arguments.every)
         with arguments.rows.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         print(f"{bug.report}: {row['cases']} cases, {len(row['differences'])} differences", flush=True)
@@ -284,6 +291,7 @@ def main() -> None:
     searching.add_argument("--match", default="", help="only bugs whose report, case or surface contains this text")
     searching.add_argument("--cases", type=int, default=2000)
     searching.add_argument("--seed", type=int, default=0)
+    searching.add_argument("--every", action="store_true", help="search to the limit; write all differences of the kind")
     searching.add_argument("--rows", type=Path, required=True)
     collecting = commands.add_parser("collect")
     collecting.add_argument("rows", type=Path, nargs="+")

@@ -1,7 +1,8 @@
 """Draw a random sample of the differences that a full run reports, and record what the frameworks return for it.
 
-    python benchmarks/sample_differences.py draw --python torch=.tox/torch/bin/python --python jax=... --out sample.json
-    conformance run --level standard --backend torch=... --case CASE ...    # the commands that `draw` prints
+    python benchmarks/sample_differences.py population --python torch=.tox/torch/bin/python --out torch.jsonl
+    python benchmarks/sample_differences.py draw torch.jsonl jax.jsonl ... --out sample.json
+    conformance run --level standard --backend torch=... --case CASE ...
     python benchmarks/sample_differences.py observe sample.json RESULTS...
 
 A difference is a case of level standard on a surface that runs it, where
@@ -9,7 +10,7 @@ A difference is a case of level standard on a surface that runs it, where
 - a ledger entry applies: a run at level standard reports it as known; or
 - the surface declares an answer to a convention other than that of the reference.
 
-New differences do not occur in a run without findings. The population is computed from the ledger and the declarations,
+The sample is stratified by these two kinds. New differences do not occur in a run without findings. The population is computed from the ledger and the declarations,
 for the packages and the processor of the workers.
 """
 
@@ -37,7 +38,8 @@ from conformance.translation.lowering import translate
 from conformance.cli.results_io import load_results
 from reports.results.vocabulary import Level
 
-SIZE = 100
+SIZES = {"known": 70, "convention": 30}
+"""Size of the sample of each kind."""
 SEED = 20261128
 LEVELS = (Level.SMOKE, Level.STANDARD)
 
@@ -80,10 +82,14 @@ def _reference_answer(convention: str) -> str:
         return ""
 
 
-def draw(differences: Sequence[dict[str, str]], size: int = SIZE, seed: int = SEED) -> list[dict[str, str]]:
-    """Return a simple random sample without replacement, in the order of the population."""
-    chosen = random.Random(seed).sample(range(len(differences)), min(size, len(differences)))  # noqa: S311
-    return [differences[number] for number in sorted(chosen)]
+def draw(differences: Sequence[dict[str, str]], seed: int = SEED) -> list[dict[str, str]]:
+    """Return a simple random sample of each kind without replacement, in the order of the population."""
+    rng, sample = random.Random(seed), []  # noqa: S311 - a sample, not a secret
+    for kind, size in SIZES.items():
+        of_kind = [one for one in differences if one["kind"] == kind]
+        chosen = rng.sample(range(len(of_kind)), min(size, len(of_kind)))
+        sample += [of_kind[number] for number in sorted(chosen)]
+    return sample
 
 
 def observe(sample: dict[str, Any], paths: Sequence[Path]) -> None:
@@ -101,29 +107,38 @@ def main() -> None:
     """Parse the command line; draw a sample, or add what was observed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
+    listing = commands.add_parser("population")
+    listing.add_argument("--python", required=True, metavar="BACKEND=PYTHON")
+    listing.add_argument("--out", type=Path, required=True)
     drawing = commands.add_parser("draw")
-    drawing.add_argument("--python", action="append", required=True, metavar="BACKEND=PYTHON")
+    drawing.add_argument("population", type=Path, nargs="+")
     drawing.add_argument("--out", type=Path, required=True)
     observing = commands.add_parser("observe")
     observing.add_argument("sample", type=Path)
     observing.add_argument("results", type=Path, nargs="+")
     arguments = parser.parse_args()
-    if arguments.command == "observe":
+    if arguments.command == "population":
+        name, _, python = arguments.python.partition("=")
+        lines = (json.dumps(one) + "\n" for one in population(RunTarget(name, python)))
+        arguments.out.write_text("".join(lines), "utf-8")
+    elif arguments.command == "draw":
+        write_sample(arguments.out, sample_of(arguments.population))
+    else:
         sample = json.loads(arguments.sample.read_text("utf-8"))
         observe(sample, arguments.results)
-        arguments.sample.write_text(json.dumps(sample, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        return
-    differences = []
-    for text in arguments.python:
-        name, _, python = text.partition("=")
-        differences += population(RunTarget(name, python))
-        print(name, len(differences), flush=True)
-    items = draw(differences)
-    counts = Counter((one["backend"], one["kind"]) for one in differences)
-    sample = {
-        "seed": SEED, "population": {" ".join(key): count for key, count in sorted(counts.items())}, "items": items,
-    }  # fmt: skip
-    arguments.out.write_text(json.dumps(sample, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        write_sample(arguments.sample, sample)
+
+
+def sample_of(paths: Sequence[Path]) -> dict[str, Any]:
+    """Return a sample of the populations in files, with the number of differences by backend and kind."""
+    differences = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+    counts = Counter(f"{one['backend']} {one['kind']}" for one in differences)
+    return {"seed": SEED, "population": dict(sorted(counts.items())), "items": draw(differences)}
+
+
+def write_sample(path: Path, sample: dict[str, Any]) -> None:
+    """Write a sample as JSON."""
+    path.write_text(json.dumps(sample, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

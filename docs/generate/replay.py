@@ -157,7 +157,7 @@ def replay_page() -> str:
     cells = _explored_cells(explored)
     searched = {one.key for one in explored}
     shown = {one.key for one in explored if one.found}
-    counts = measured.verdict_counts(verdicts)
+    false_alarms = sum(one.verdict == DifferenceVerdict.FALSE_ALARM for one in verdicts)
     lists = measured.read_lists()
     by_status = {status: [one for one in found if one.status == status] for status in ReplayStatus}
     run = [one for one in found if one.had]
@@ -187,9 +187,8 @@ def replay_page() -> str:
         lists=measured.lists_table(lists),
         listed_out=measured.out_of_scope_table(lists, report_link),
         sample=sample,
-        false_alarms=measured.share_text(counts[DifferenceVerdict.FALSE_ALARM], len(verdicts)),
-        documented=measured.share_text(counts[DifferenceVerdict.DOCUMENTED], len(verdicts)),
-        verdicts=counts,
+        verdicts=measured.verdict_summary(sample, verdicts),
+        false_alarms=measured.share_text(false_alarms, len(verdicts)),
         reproduced=sum(one.reproduced for one in verdicts),
         false_alarm_table=measured.verdict_table(sample, verdicts, DifferenceVerdict.FALSE_ALARM),
         documented_table=measured.verdict_table(sample, verdicts, DifferenceVerdict.DOCUMENTED),

@@ -86,6 +86,13 @@ class DifferenceVerdict(Word):
     FALSE_ALARM = "false alarm"
 
 
+class DifferenceKindOfRun(Word):
+    """How a run reports a difference: as one that a ledger entry explains, or as an answer to a convention."""
+
+    KNOWN = "known"
+    CONVENTION = "convention"
+
+
 class Judged(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A verdict on a difference. reproduced: whether its program was run alone."""
 
@@ -102,7 +109,7 @@ class Difference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backend: str
     case: str
     surface: str
-    kind: str
+    kind: DifferenceKindOfRun
     cause: str
     status: str = ""
     kind_of_difference: str = ""
@@ -229,9 +236,28 @@ def share_text(count: int, size: int) -> str:
     return f"{count} of {size}, {100 * count / size:.0f} % (95 % interval {100 * low:.0f} to {100 * high:.0f} %)"
 
 
-def verdict_counts(verdicts: Sequence[Judged]) -> Counter[DifferenceVerdict]:
-    """Return the number of differences with each verdict."""
-    return Counter(one.verdict for one in verdicts)
+def verdict_counts(sample: Sample, verdicts: Sequence[Judged]) -> Counter[tuple[DifferenceKindOfRun, DifferenceVerdict]]:
+    """Return the number of sampled differences by kind and verdict."""
+    kinds = {(one.case, one.surface): one.kind for one in sample.items}
+    return Counter((kinds[one.case, one.surface], one.verdict) for one in verdicts)
+
+
+def population_of(sample: Sample, kind: DifferenceKindOfRun) -> int:
+    """Return the number of differences of a kind on all backends."""
+    return sum(count for name, count in sample.population.items() if name.split()[-1] == kind)
+
+
+def verdict_summary(sample: Sample, verdicts: Sequence[Judged]) -> str:
+    """Return the table of the verdicts on each kind of difference."""
+    counts = verdict_counts(sample, verdicts)
+    rows = []
+    for kind in DifferenceKindOfRun:
+        of_kind = [counts[kind, verdict] for verdict in DifferenceVerdict]
+        low, high = interval(of_kind[-1], sum(of_kind))
+        share = f"{100 * low:.0f} to {100 * high:.0f} %"
+        rows.append([kind, f"{population_of(sample, kind):,}", str(sum(of_kind)), *map(str, of_kind), share])
+    head = ["difference", "in a run", "sampled", *DifferenceVerdict, "share of false alarms, 95 % interval"]
+    return table_text(head, rows)
 
 
 def explored_hours(explored: Sequence[Explored]) -> float:

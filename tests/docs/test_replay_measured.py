@@ -138,7 +138,16 @@ def test_an_unknown_verdict_is_an_error(tmp_path):
         measured.read_data(path, tuple[measured.Judged, ...])
 
 
-def test_verdicts_are_counted():
-    counts = measured.verdict_counts(VERDICTS)
-    assert sum(counts.values()) == len(VERDICTS)
-    assert set(counts) <= set(DifferenceVerdict)
+def difference(case, kind):
+    return measured.Difference("torch", case, "s", kind, "entry")
+
+
+def test_verdicts_are_counted_by_kind():
+    kinds = measured.DifferenceKindOfRun
+    items = (difference("pad/a", kinds.KNOWN), difference("pad/b", kinds.KNOWN), difference("pad/c", kinds.CONVENTION))
+    sample = measured.Sample(0, {"torch known": 1200, "jax known": 34, "torch convention": 5}, items)
+    words = (DifferenceVerdict.REAL, DifferenceVerdict.FALSE_ALARM, DifferenceVerdict.DOCUMENTED)
+    verdicts = [measured.Judged(one.case, "s", word, "because") for one, word in zip(items, words, strict=True)]
+    lines = measured.verdict_summary(sample, verdicts).splitlines()
+    assert lines[2] == "| known | 1,234 | 2 | 1 | 0 | 1 | 9 to 91 % |"
+    assert lines[3] == "| convention | 5 | 1 | 0 | 1 | 0 | 0 to 79 % |"
