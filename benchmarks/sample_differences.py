@@ -1,6 +1,6 @@
 """Draw a random sample of the differences that a full run reports, and record what the frameworks return for it.
 
-    python benchmarks/sample_differences.py population --python torch=.tox/torch/bin/python --out torch.jsonl
+    python benchmarks/sample_differences.py population --run results/torch.jsonl --out torch.jsonl
     python benchmarks/sample_differences.py draw torch.jsonl jax.jsonl ... --out sample.json
     conformance run --level standard --backend torch=... --case CASE ...
     python benchmarks/sample_differences.py observe sample.json RESULTS...
@@ -11,7 +11,7 @@ A difference is a case of level standard on a surface that runs it, where
 - the surface declares an answer to a convention other than that of the reference.
 
 The sample is stratified by these two kinds. New differences do not occur in a run without findings. The population is computed from the ledger and the declarations,
-for the packages and the processor of the workers.
+for the packages and the processor of a run (--run): its cases do not matter.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from conformance import CatalogueError
-from conformance.adapters.api import Program, Surface
+from conformance.adapters.api import Program, Surface, without_label
+from conformance.adapters.registry import get_backend
 from conformance.cases.case import Case
 from conformance.catalogue import loading
-from conformance.execution.job import Limits
-from conformance.execution.targets import RunTarget
-from conformance.execution.worker_process import Worker
+from conformance.cli.results_io import load_results
+from conformance.execution.targets import ledger_for
 from conformance.exploration.conventions import reference_answer
 from conformance.translation.lowering import translate
-from conformance.cli.results_io import load_results
+from reports.results.reader import read_header
 from reports.results.vocabulary import Level
 
 SIZES = {"known": 70, "convention": 30}
@@ -44,21 +44,20 @@ SEED = 20261128
 LEVELS = (Level.SMOKE, Level.STANDARD)
 
 
-def population(target: RunTarget) -> Iterator[dict[str, str]]:
-    """Yield the differences of a backend: case, surface, kind, and the ledger entry or the convention."""
-    backend = target.backend
-    worker = Worker(backend, target.python, Limits())
-    worker.start()
-    packages, cpu = worker.environment["packages"], worker.environment["cpu"]
-    worker.kill()
-    surfaces = [one for one in backend.surfaces if one.is_run(Level.STANDARD, (), Level.STANDARD)]
-    ledger = target.ledger().for_surfaces([one.name for one in surfaces], packages, cpu)
+def population(name: str, packages: Mapping[str, str], cpu: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield the differences of a backend: case, surface, kind, and the ledger entry or the convention.
+
+    packages: versions; cpu: instruction sets of the processor.
+    """
+    backend = get_backend(name)
+    surfaces = [one.for_processor(cpu) for one in backend.surfaces if one.is_run(Level.STANDARD, (), Level.STANDARD)]
+    ledger = ledger_for(backend).for_surfaces([one.name for one in surfaces], packages, cpu)
     for case in loading.load_catalogue().cases:
         for surface in surfaces if case.level in LEVELS else ():
             entry = ledger.find_entry(case, surface.name, packages, cpu)
-            cause = {"kind": "known", "cause": entry.id} if entry else _convention(case, surface.for_processor(cpu))
+            cause = {"kind": "known", "cause": entry.id} if entry else _convention(case, surface)
             if cause and isinstance(translate(case, surface), Program):
-                yield {"backend": target.name, "case": case.id, "surface": surface.name, **cause}
+                yield {"backend": name, "case": case.id, "surface": surface.name, **cause}
 
 
 def _convention(case: Case, surface: Surface) -> dict[str, str] | None:
@@ -108,7 +107,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     listing = commands.add_parser("population")
-    listing.add_argument("--python", required=True, metavar="BACKEND=PYTHON")
+    listing.add_argument("--run", type=Path, required=True, metavar="RESULTS")
     listing.add_argument("--out", type=Path, required=True)
     drawing = commands.add_parser("draw")
     drawing.add_argument("population", type=Path, nargs="+")
@@ -118,8 +117,9 @@ def main() -> None:
     observing.add_argument("results", type=Path, nargs="+")
     arguments = parser.parse_args()
     if arguments.command == "population":
-        name, _, python = arguments.python.partition("=")
-        lines = (json.dumps(one) + "\n" for one in population(RunTarget(name, python)))
+        header = read_header(arguments.run)
+        found = population(without_label(header.backend), header.environment.packages, header.environment.cpu)
+        lines = (json.dumps(one) + "\n" for one in found)
         arguments.out.write_text("".join(lines), "utf-8")
     elif arguments.command == "draw":
         write_sample(arguments.out, sample_of(arguments.population))
