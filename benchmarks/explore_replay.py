@@ -1,18 +1,18 @@
 """Measure after how many generated cases exploration shows each published bug of docs/replay/bugs.yaml.
 
     python benchmarks/explore_replay.py search --backend torch --release 2.13.0 --python PYTHON --rows rows.jsonl
-    python benchmarks/explore_replay.py search --backend onnxruntime --release 1.24.4 --python OLD --fixed NEW --rows ...
+    python benchmarks/explore_replay.py search --backend onnxruntime --release 1.24.4 --python OLD --fixed NEW ...
     python benchmarks/explore_replay.py collect rows.jsonl
 
 `search` explores the operator and the surface of each bug of a release, with the draws of
-`conformance explore --operator O --surface S --seed N`, until the bug is found or the limit is reached. Ledger entries that
-match the case of the bug are removed, so that its difference is not a known one. Metamorphic relations are not checked.
-With --fixed, the programs and the declarations are those of the release, and only bugs with a fixed release are searched.
-Each search adds a line to the file of rows.
+`conformance explore --operator O --surface S --seed N`, until the bug is found or the limit is reached. Ledger entries
+that match the case of the bug are removed, so that its difference is not a known one. Metamorphic relations are not
+checked. With --fixed, the programs are those for the release, and only bugs with a fixed release are searched. Each
+search adds a line to the file of rows.
 
 A difference may be the bug if it has its kind: a wrong result, a call that is accepted or rejected wrongly, or a crash.
-It is the bug if a removed ledger entry describes the drawn case. Other differences of this kind are written, up to a limit,
-for a person to compare with the report; docs/replay/attributions.yaml has the answers. `collect` writes
+It is the bug if a removed ledger entry describes the drawn case. Other differences of this kind are written, up to a
+limit, for a person to compare with the report; docs/replay/attributions.yaml has the answers. `collect` writes
 docs/replay/measured/explored.json from rows and answers.
 """
 
@@ -87,8 +87,8 @@ class Environments:
 class Search:
     """A search for a bug.
 
-    others: number of differences that do not have its kind. every: whether it continues to the limit, because other bugs
-    have the same kind and show more often.
+    others: number of differences that do not have its kind. every: whether it continues to the limit, because other
+    bugs have the same kind and show more often.
     """
 
     bug: Bug
@@ -146,7 +146,7 @@ def may_show(bug: Bug, one: SurfaceResult) -> bool:
 
     The answers to conventions have other words. A difference from them is a wrong result, or an accepted call.
     """
-    assert one.symptom is not None  # noqa: S101 - of a difference
+    assert one.symptom is not None
     word, _, kind = bug.answer.partition(" ")
     expected: tuple[str, ...] = WRONG_ANSWERS
     if word == Outcome.CRASHED:
@@ -291,7 +291,9 @@ def main() -> None:
     searching.add_argument("--match", default="", help="only bugs whose report, case or surface contains this text")
     searching.add_argument("--cases", type=int, default=2000)
     searching.add_argument("--seed", type=int, default=0)
-    searching.add_argument("--every", action="store_true", help="search to the limit; write all differences of the kind")
+    searching.add_argument(
+        "--every", action="store_true", help="search to the limit; write all differences of the kind"
+    )
     searching.add_argument("--rows", type=Path, required=True)
     collecting = commands.add_parser("collect")
     collecting.add_argument("rows", type=Path, nargs="+")

@@ -10,8 +10,9 @@ A difference is a case of level standard on a surface that runs it, where
 - a ledger entry applies: a run at level standard reports it as known; or
 - the surface declares an answer to a convention other than that of the reference.
 
-The sample is stratified by these two kinds. New differences do not occur in a run without findings. The population is computed from the ledger and the declarations,
-for the packages and the processor of a run (--run): its cases do not matter.
+The sample is stratified by these two kinds. New differences do not occur in a run without findings. The population is
+computed from the ledger and the declarations, for the packages and the processor of a run (--run): its cases do not
+matter.
 """
 
 from __future__ import annotations
@@ -35,12 +36,15 @@ from conformance.cli.results_io import load_results
 from conformance.execution.targets import ledger_for
 from conformance.exploration.conventions import reference_answer
 from conformance.translation.lowering import translate
+from reports.results import ResultRecord
 from reports.results.reader import read_header
 from reports.results.vocabulary import Level
 
 SIZES = {"known": 70, "convention": 30}
 """Size of the sample of each kind."""
 SEED = 20261128
+MAX_OBSERVED = 160
+"""Maximum number of characters of what was observed."""
 LEVELS = (Level.SMOKE, Level.STANDARD)
 
 
@@ -97,9 +101,25 @@ def observe(sample: dict[str, Any], paths: Sequence[Path]) -> None:
     found = {(one.case, one.surface): one for run in runs for one in run.results}
     answers = {(one.case, one.surface): one for run in runs for one in run.conventions}
     for item in sample["items"]:
-        one = found.get((item["case"], item["surface"]))
-        if one:
-            item |= {"status": str(one.status), "kind_of_difference": str(one.kind or ""), "observed": (one.message or "")[:200]}
+        if one := found.get((item["case"], item["surface"])):
+            answer = answers.get((item["case"], item["surface"]))
+            item |= {
+                "status": one.status, "kind_of_difference": one.kind or "",
+                "observed": _observed(one, answer and answer.observed),
+            }  # fmt: skip
+
+
+def _worst_text(result: ResultRecord) -> str:
+    """Return the cell with the largest error; "" without one."""
+    worst = result.worst
+    return f"at {list(worst.index)} expected {worst.expected}, got {worst.got}" if worst else ""
+
+
+def _observed(result: ResultRecord, answer: str | None) -> str:
+    """Return what a surface returned, raised or answered, in one line."""
+    message = (result.message or "").strip().partition("\n")[0]
+    texts = [f"answered {answer}" if answer else "", _worst_text(result), message]
+    return "; ".join(filter(None, texts))[:MAX_OBSERVED]
 
 
 def main() -> None:

@@ -189,6 +189,7 @@ def replay_page() -> str:
         sample=sample,
         verdicts=measured.verdict_summary(sample, verdicts),
         false_alarms=measured.share_text(false_alarms, len(verdicts)),
+        run_again=sum(bool(one.status) for one in sample.items),
         reproduced=sum(one.reproduced for one in verdicts),
         false_alarm_table=measured.verdict_table(sample, verdicts, DifferenceVerdict.FALSE_ALARM),
         documented_table=measured.verdict_table(sample, verdicts, DifferenceVerdict.DOCUMENTED),
@@ -207,7 +208,13 @@ def _explored_cells(explored: Iterable[Explored]) -> dict[BugKey, str]:
 
 def _note_table(explored: Iterable[Explored]) -> str:
     rows = [
-        [report_link(one.report), code_span(one.surface), one.result, code_span(one.found.case) if one.found else "", one.note]
+        [
+            report_link(one.report),
+            code_span(one.surface),
+            one.result,
+            code_span(one.found.case) if one.found else "",
+            one.note,
+        ]
         for one in explored
         if one.note
     ]

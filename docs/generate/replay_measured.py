@@ -1,8 +1,8 @@
 """Measurements on the page of replayed bugs: exploration, a sample of differences, and the figures of fuzzers.
 
-The files in docs/replay/measured are written by benchmarks/explore_replay.py and benchmarks/sample_differences.py. Those in
-docs/replay are written by hand: lists.yaml has the published lists of fuzzers, fuzzers.yaml their figures, and
-verdicts.yaml the verdicts on the sample.
+benchmarks/explore_replay.py and benchmarks/sample_differences.py write the files in docs/replay/measured, except
+standard.json. It and the YAML files in docs/replay are written by hand: lists.yaml has the published lists of fuzzers,
+fuzzers.yaml their figures, and verdicts.yaml the verdicts on the sample.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The first case that shows a bug. number: cases drawn until then; by: what attributes its difference to the bug."""
+    """The first case that shows a bug. number: cases drawn until then; by: what attributes its difference to it."""
 
     number: int
     case: str
@@ -47,9 +47,8 @@ class Found(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Explored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A search for a bug. report, case, surface: those of the bug; release: the one that was explored.
 
-    limit: maximum number of cases; cases: cases drawn until the end of the search; checked: those of them with an expected
-    result; further: cases whose difference was attributed to no bug; removed: ledger entries that were not used.
-    note: why differences were attributed, or not.
+    limit: maximum number of cases; cases: cases drawn until the end of the search; checked: those of them with an
+    expected result; removed: ledger entries that were not used; note: why differences were attributed, or not.
     """
 
     report: str
@@ -125,7 +124,7 @@ class Sample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StandardRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A run at level standard. name: what was run; found, count: what it shows; cpu_seconds: of the run and its workers."""
+    """A run at level standard. name: what was run; found, count: what it shows; cpu_seconds: with its workers."""
 
     name: str
     found: str
@@ -147,7 +146,7 @@ class Scope(Word):
     IN_CATALOGUE = "in the catalogue"
     NOT_REPLAYED = "not replayed"
     OTHER_OPERATORS = "other operators"
-    PASS = "pass of a compiler"
+    COMPILER = "pass of a compiler"
     SANITIZER = "sanitizer"
     GPU = "GPU"
     NO_BACKEND = "no backend"
@@ -173,7 +172,7 @@ class BugList(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"
 
 
 class Fuzzer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Published figures of a fuzzer. time: of the search; false_positives: their share; read: where the figures are from."""
+    """Published figures of a fuzzer. time: of the search; false_positives: their share; read: the sources."""
 
     name: str
     bugs: str
@@ -236,7 +235,9 @@ def share_text(count: int, size: int) -> str:
     return f"{count} of {size}, {100 * count / size:.0f} % (95 % interval {100 * low:.0f} to {100 * high:.0f} %)"
 
 
-def verdict_counts(sample: Sample, verdicts: Sequence[Judged]) -> Counter[tuple[DifferenceKindOfRun, DifferenceVerdict]]:
+def verdict_counts(
+    sample: Sample, verdicts: Sequence[Judged]
+) -> Counter[tuple[DifferenceKindOfRun, DifferenceVerdict]]:
     """Return the number of sampled differences by kind and verdict."""
     kinds = {(one.case, one.surface): one.kind for one in sample.items}
     return Counter((kinds[one.case, one.surface], one.verdict) for one in verdicts)

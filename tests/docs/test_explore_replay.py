@@ -1,4 +1,4 @@
-"""benchmarks/explore_replay.py: which differences may be a bug, which ledger entries are removed, and what is written."""
+"""benchmarks/explore_replay.py: differences that may be a bug, ledger entries that are removed, and written rows."""
 
 import json
 import runpy
@@ -9,8 +9,8 @@ from conformance import ConformanceError
 from conformance.exploration.evaluation import SurfaceResult
 from conformance.exploration.symptoms import Symptom
 from conformance.judging.ledger import Ledger, load_ledger
-from docs.generate.replay import Answer, Bug, Replay
 from conformance.judging.release_answers import AnswerRange, Evidence
+from docs.generate.replay import Answer, Bug, Replay
 from reports.results.vocabulary import DifferenceKind, Outcome, Status
 from tests import ROOT
 
@@ -70,7 +70,10 @@ def test_the_entry_of_a_case_is_removed_and_no_other(catalogue):
     names = {entry.id for entry in removed.entries}
     assert names == {"onnxruntime-maximum-compares-low-halves-as-signed"}
     assert {entry.id for entry in others.entries} == {entry.id for entry in ledger.entries} - names
-    assert MODULE["divide_ledger"](ledger, case, "no.surface") == (Ledger(ledger.entries), Ledger((), for_exploration=True))
+    assert MODULE["divide_ledger"](ledger, case, "no.surface") == (
+        Ledger(ledger.entries),
+        Ledger((), for_exploration=True),
+    )
 
 
 def row(*differences, **fields):

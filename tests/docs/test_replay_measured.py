@@ -7,9 +7,8 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.judging.ledger import load_ledger
-from docs.generate import replay
-from docs.generate import replay_measured as measured
-from docs.generate.replay_measured import DifferenceVerdict, Explored, Found, HowRead, Scope
+from docs.generate import replay, replay_measured as measured
+from docs.generate.replay_measured import DifferenceKindOfRun, DifferenceVerdict, Explored, Found, HowRead, Scope
 
 BUGS = {bug.key: bug for bug in replay.read_bugs()}
 EXPLORED = measured.read_explored()
@@ -20,6 +19,7 @@ MIN_BUGS = 60
 MIN_REPLAYED = 25
 SAMPLE_SIZE = 100
 MIN_REPRODUCED = 20
+MIN_RUN_AGAIN = 80
 REPORT = re.compile(r"[\w.-]+/[\w.-]+#\d+")
 
 
@@ -83,8 +83,11 @@ def test_enough_differences_were_reproduced():
     assert sum(one.reproduced for one in VERDICTS) >= MIN_REPRODUCED
 
 
-def test_every_sampled_difference_was_run_again():
-    assert [one.case for one in SAMPLE.items if not one.status] == []
+def test_most_sampled_differences_were_run_again_with_the_same_status():
+    run = [one for one in SAMPLE.items if one.status]
+    assert len(run) >= MIN_RUN_AGAIN
+    expected = {DifferenceKindOfRun.KNOWN: "known", DifferenceKindOfRun.CONVENTION: "pass"}
+    assert [one.case for one in run if one.status != expected[one.kind]] == []
 
 
 def test_reports_of_lists_are_in_the_catalogue_or_have_a_reason():
