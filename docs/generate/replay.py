@@ -24,7 +24,9 @@ from conformance.judging.release_answers import (
     read_release_data,
     release_data_files,
 )
+from docs.generate import replay_measured as measured
 from docs.generate.backends import REPOSITORY_ROOT
+from docs.generate.replay_measured import DifferenceVerdict, Explored
 from reports.analysis.release_history import release_data_json
 from reports.results.vocabulary import Word
 from reports.views.markdown_layout import code_span, table_text
@@ -37,6 +39,9 @@ TRACKER = "https://github.com/{}/issues/{}"
 """GitHub redirects to the pull request if the number is one."""
 Key = tuple[str, str, str]
 """Surface, case and release."""
+BugKey = tuple[str, str, str]
+"""Report, case and surface of a bug."""
+NOT_EXPLORED = "not explored"
 
 
 class ReplayStatus(Word):
@@ -67,6 +72,11 @@ class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer: str = ""
     fixed: str = ""
     reason: str = ""
+
+    @property
+    def key(self) -> BugKey:
+        """Report, case and surface, which no two bugs have in common."""
+        return self.report, self.case, self.surface
 
     @property
     def in_scope(self) -> bool:
@@ -143,6 +153,12 @@ def replay_page() -> str:
     """Return the whole page."""
     data = run_data()
     found = replays(read_bugs(), answers_by_key(data))
+    explored, sample, verdicts = measured.read_explored(), measured.read_sample(), measured.read_verdicts()
+    cells = _explored_cells(explored)
+    searched = {one.key for one in explored}
+    shown = {one.key for one in explored if one.found}
+    false_alarms = sum(one.verdict == DifferenceVerdict.FALSE_ALARM for one in verdicts)
+    lists = measured.read_lists()
     by_status = {status: [one for one in found if one.status == status] for status in ReplayStatus}
     run = [one for one in found if one.had]
     return render_markdown_template(
@@ -156,13 +172,53 @@ def replay_page() -> str:
         run_and_right=sum(one.fixed is not None and not one.fixed.differs for one in run),
         unfixed=sum(not one.bug.fixed for one in run),
         trackers=_tracker_table(found),
-        detected=_run_table(by_status[ReplayStatus.DETECTED]),
-        conventions=_run_table(by_status[ReplayStatus.DETECTED_CONVENTION]),
-        not_detected=_reason_table(by_status[ReplayStatus.NOT_DETECTED], "why not"),
+        detected=_run_table(by_status[ReplayStatus.DETECTED], cells),
+        conventions=_run_table(by_status[ReplayStatus.DETECTED_CONVENTION], cells),
+        not_detected=_reason_table(by_status[ReplayStatus.NOT_DETECTED], "why not", cells),
         not_run=_reason_table(by_status[ReplayStatus.NOT_RUN], "why the release was not run"),
         out_of_scope=_reason_table(by_status[ReplayStatus.OUT_OF_SCOPE], "why"),
         platforms=sorted({one.platform for one in data}),
+        searched=len(searched),
+        shown=len(shown),
+        numbers=sorted(one.found.number for one in explored if one.found),
+        hours=measured.explored_hours(explored),
+        limits=sorted({one.limit for one in explored}),
+        notes=_note_table(explored),
+        lists=measured.lists_table(lists),
+        listed_out=measured.out_of_scope_table(lists, report_link),
+        sample=sample,
+        verdicts=measured.verdict_summary(sample, verdicts),
+        false_alarms=measured.share_text(false_alarms, len(verdicts)),
+        run_again=sum(bool(one.status) for one in sample.items),
+        reproduced=sum(one.reproduced for one in verdicts),
+        false_alarm_table=measured.verdict_table(sample, verdicts, DifferenceVerdict.FALSE_ALARM),
+        documented_table=measured.verdict_table(sample, verdicts, DifferenceVerdict.DOCUMENTED),
+        standard=measured.read_standard_runs(),
+        fuzzers=measured.fuzzers_table(measured.read_fuzzers()),
     )
+
+
+def _explored_cells(explored: Iterable[Explored]) -> dict[BugKey, str]:
+    """Return the result of exploration for each bug that was searched; with several seeds, all results."""
+    cells: dict[BugKey, list[str]] = {}
+    for one in explored:
+        cells.setdefault(one.key, []).append(one.result)
+    return {key: "; ".join(results) for key, results in cells.items()}
+
+
+def _note_table(explored: Iterable[Explored]) -> str:
+    rows = [
+        [
+            report_link(one.report),
+            code_span(one.surface),
+            one.result,
+            code_span(one.found.case) if one.found else "",
+            one.note,
+        ]
+        for one in explored
+        if one.note
+    ]
+    return table_text(["report", "surface", "result", "first case", "note"], rows)
 
 
 def _tracker_table(found: Sequence[Replay]) -> str:
@@ -172,16 +228,26 @@ def _tracker_table(found: Sequence[Replay]) -> str:
     return table_text(["tracker", *ReplayStatus], rows)
 
 
-def _run_table(found: Iterable[Replay]) -> str:
+def _run_table(found: Iterable[Replay], explored: Mapping[BugKey, str]) -> str:
     head = ["report", "bug", "case", "surface", "releases with it that were run", "what they returned", "right in"]
-    return table_text(
-        head, [[*_bug_cells(one.bug), *_had_cells(one.had), _fixed_cell(one)] for one in found if one.had]
-    )
+    rows = [
+        [*_bug_cells(one.bug), *_had_cells(one.had), _fixed_cell(one), explored.get(one.bug.key, NOT_EXPLORED)]
+        for one in found
+        if one.had
+    ]
+    return table_text([*head, "exploration"], rows)
 
 
-def _reason_table(found: Iterable[Replay], title: str) -> str:
-    head = ["report", "bug", "case", "surface", "right in", title]
-    return table_text(head, [[*_bug_cells(one.bug), _fixed_cell(one), one.bug.reason] for one in found])
+def _reason_table(found: Iterable[Replay], title: str, explored: Mapping[BugKey, str] | None = None) -> str:
+    head = ["report", "bug", "case", "surface", "right in", title, *(["exploration"] if explored else [])]
+    rows = [
+        [
+            *(*_bug_cells(one.bug), _fixed_cell(one), one.bug.reason),
+            *([explored.get(one.bug.key, NOT_EXPLORED)] if explored else []),
+        ]
+        for one in found
+    ]
+    return table_text(head, rows)
 
 
 def _bug_cells(bug: Bug) -> list[str]:
