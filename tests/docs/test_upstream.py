@@ -15,11 +15,11 @@ from tests.support.documentation_blocks import NEEDS_BACKEND, blocks
 PAGES = upstream.project_pages()
 REPORTS = upstream.all_reports()
 MISSING = {
-    "routes": 13,
+    "routes": 14,
     "tensorflow": 4,
     "tinygrad": 2,
 }
-"""Number of texts that are missing, for each page of findings."""
+"""Number of texts that are missing, for each page of findings. Their scripts have not been run."""
 PARTS = ("Expected", "Got", "Versions", "Cause", "Details")
 NODE = shutil.which("node")
 
