@@ -133,6 +133,7 @@ def upstream_page() -> str:
     """Return the whole page."""
     reports, bugs = all_reports(), all_bugs()
     linked = {link for report in reports for link in report.findings}
+    missing = unreported_bugs(bugs, reports)
     known = [bug for bug in bugs if bug.link not in linked and bug.upstream_report]
     fixed = [bug for bug in bugs if bug.link not in linked and bug.fixed_in and not bug.upstream_report]
     rows = {
@@ -147,6 +148,7 @@ def upstream_page() -> str:
         sections=[(gravity.value, table_text(["project", "report"], found)) for gravity, found in rows.items()],
         known=table_text(["page", "finding", "report"], [[*_cells(bug), bug.upstream_report] for bug in known]),
         fixed=table_text(["page", "finding", "release"], [[*_cells(bug), bug.fixed_in] for bug in fixed]),
+        missing=table_text(["page", "finding"], [_cells(bug) for bug in bugs if bug.link in missing]),
         retired=RETIRED,
     )
 
