@@ -189,6 +189,7 @@ def replay_page() -> str:
         sample=sample,
         verdicts=measured.verdict_summary(sample, verdicts),
         false_alarms=measured.share_text(false_alarms, len(verdicts)),
+        strict=measured.not_real_share(sample, verdicts),
         run_again=sum(bool(one.status) for one in sample.items),
         reproduced=sum(one.reproduced for one in verdicts),
         false_alarm_table=measured.verdict_table(sample, verdicts, DifferenceVerdict.FALSE_ALARM),
