@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -153,12 +154,8 @@ def replay_page() -> str:
     """Return the whole page."""
     data = run_data()
     found = replays(read_bugs(), answers_by_key(data))
-    explored, sample, verdicts = measured.read_explored(), measured.read_sample(), measured.read_verdicts()
+    explored = measured.read_explored()
     cells = _explored_cells(explored)
-    searched = {one.key for one in explored}
-    shown = {one.key for one in explored if one.found}
-    false_alarms = sum(one.verdict == DifferenceVerdict.FALSE_ALARM for one in verdicts)
-    lists = measured.read_lists()
     by_status = {status: [one for one in found if one.status == status] for status in ReplayStatus}
     run = [one for one in found if one.had]
     return render_markdown_template(
@@ -178,24 +175,49 @@ def replay_page() -> str:
         not_run=_reason_table(by_status[ReplayStatus.NOT_RUN], "why the release was not run"),
         out_of_scope=_reason_table(by_status[ReplayStatus.OUT_OF_SCOPE], "why"),
         platforms=sorted({one.platform for one in data}),
-        searched=len(searched),
-        shown=len(shown),
-        numbers=sorted(one.found.number for one in explored if one.found),
-        hours=measured.explored_hours(explored),
-        limits=sorted({one.limit for one in explored}),
         notes=_note_table(explored),
-        lists=measured.lists_table(lists),
-        listed_out=measured.out_of_scope_table(lists, report_link),
-        sample=sample,
-        verdicts=measured.verdict_summary(sample, verdicts),
-        false_alarms=measured.share_text(false_alarms, len(verdicts)),
-        run_again=sum(bool(one.status) for one in sample.items),
-        reproduced=sum(one.reproduced for one in verdicts),
-        false_alarm_table=measured.verdict_table(sample, verdicts, DifferenceVerdict.FALSE_ALARM),
-        documented_table=measured.verdict_table(sample, verdicts, DifferenceVerdict.DOCUMENTED),
-        standard=measured.read_standard_runs(),
-        fuzzers=measured.fuzzers_table(measured.read_fuzzers()),
+        **_exploration_values(explored),
+        **_false_alarm_values(),
+        **_fuzzer_values(),
     )
+
+
+def _exploration_values(explored: Sequence[Explored]) -> dict[str, Any]:
+    """Return the numbers of the section about exploration. A bug is found if one of its searches finds it."""
+    return {
+        "searched": len({one.key for one in explored}),
+        "shown": len({one.key for one in explored if one.found}),
+        "numbers": sorted(one.found.number for one in explored if one.found),
+        "hours": measured.explored_hours(explored),
+        "limits": sorted({one.limit for one in explored}),
+        "standard": measured.read_standard_runs(),
+    }
+
+
+def _false_alarm_values() -> dict[str, Any]:
+    """Return the numbers and tables of the section about false alarms."""
+    sample, verdicts = measured.read_sample(), measured.read_verdicts()
+    false_alarms = sum(one.verdict == DifferenceVerdict.FALSE_ALARM for one in verdicts)
+    return {
+        "sample": sample,
+        "verdicts": measured.verdict_summary(sample, verdicts),
+        "false_alarms": measured.share_text(false_alarms, len(verdicts)),
+        "strict": measured.not_real_share(sample, verdicts),
+        "run_again": sum(bool(one.status) for one in sample.items),
+        "reproduced": sum(one.reproduced for one in verdicts),
+        "false_alarm_table": measured.verdict_table(sample, verdicts, DifferenceVerdict.FALSE_ALARM),
+        "documented_table": measured.verdict_table(sample, verdicts, DifferenceVerdict.DOCUMENTED),
+    }
+
+
+def _fuzzer_values() -> dict[str, str]:
+    """Return the tables about fuzzers."""
+    lists = measured.read_lists()
+    return {
+        "lists": measured.lists_table(lists),
+        "listed_out": measured.out_of_scope_table(lists, report_link),
+        "fuzzers": measured.fuzzers_table(measured.read_fuzzers()),
+    }
 
 
 def _explored_cells(explored: Iterable[Explored]) -> dict[BugKey, str]:

@@ -243,6 +243,14 @@ def verdict_counts(
     return Counter((kinds[one.case, one.surface], one.verdict) for one in verdicts)
 
 
+def not_real_share(sample: Sample, verdicts: Sequence[Judged]) -> str:
+    """Return the share of the known differences that are documented or false alarms."""
+    counts = verdict_counts(sample, verdicts)
+    known = {verdict: counts[DifferenceKindOfRun.KNOWN, verdict] for verdict in DifferenceVerdict}
+    size = sum(known.values())
+    return share_text(size - known[DifferenceVerdict.REAL], size)
+
+
 def population_of(sample: Sample, kind: DifferenceKindOfRun) -> int:
     """Return the number of differences of a kind on all backends."""
     return sum(count for name, count in sample.population.items() if name.split()[-1] == kind)

@@ -154,3 +154,4 @@ def test_verdicts_are_counted_by_kind():
     lines = measured.verdict_summary(sample, verdicts).splitlines()
     assert lines[2] == "| known | 1,234 | 2 | 1 | 0 | 1 | 9 to 91 % |"
     assert lines[3] == "| convention | 5 | 1 | 0 | 1 | 0 | 0 to 79 % |"
+    assert measured.not_real_share(sample, verdicts) == "1 of 2, 50 % (95 % interval 9 to 91 %)"
