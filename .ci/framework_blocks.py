@@ -1,10 +1,12 @@
 """Run the documentation's code blocks that need a backend: `framework_blocks.py BACKEND`, in its environment.
 
 The blocks have the comment `<!-- not run: needs BACKEND -->`. Each must exit with 0 and print the text block below it.
+Blocks in JavaScript find the npm packages of the backend.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -13,11 +15,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from conformance.adapters import registry  # noqa: E402
 from tests.support.documentation_blocks import NEEDS_BACKEND, PAGES, blocks, matches, run  # noqa: E402
 
 
 def main(backend: str) -> str:
     """Run all blocks of a backend; return the problems, one per block."""
+    if worker := registry.get_backend(backend).worker:
+        os.environ["NODE_PATH"] = str(Path(worker.arguments[2]) / "node_modules")
     found = [block for page in PAGES for block in blocks(page) if block.why_not == NEEDS_BACKEND + backend]
     problems = []
     for block in found:

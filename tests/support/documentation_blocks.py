@@ -17,7 +17,7 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     *(path for path in sorted((ROOT / "docs").rglob("*.md")) if TRANSLATIONS not in path.parents),
 ]
-COMMANDS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
+COMMANDS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"], "js": ["node", "-e"]}
 PROGRESS = re.compile(r"^[\w@.-]+: [\d,]+ of [\d,]+, [\d,.]+/s, .*\n", re.MULTILINE)
 """Progress lines of a run, which a slow machine prints every few seconds."""
 ABOUT_THE_PROCESSOR = re.compile(r"^The device supports: .*\n", re.MULTILINE)
