@@ -135,11 +135,12 @@ def required_setup(setup: str, text: str) -> list[str]:
     """
     statements = ast.parse(setup).body
     assigned = {name for node in statements for name in _assigned_names(node)}
-    used, needed = _names(text), list[ast.stmt]()
-    for node in reversed([one for one in statements if not _sets_version(one)]):
-        own = _imported_names(node) | _assigned_names(node) | (_changed_names(node) & assigned)
-        # A statement without such a name sets a mode, such as 64-bit mode, and is always needed.
-        if own & used or not (own or _imports(node)):
+    bound = [(node, _bound_names(node, assigned)) for node in statements if not _sets_version(node)]
+    # A statement that binds no name sets a mode, such as 64-bit mode, and is always needed.
+    used = _names("\n".join([*(ast.unparse(node) for node, names in bound if not names), text]))
+    needed: list[ast.stmt] = []
+    for node, names in reversed(bound):
+        if not names or names & used:
             needed = [node, *needed]
             used |= set() if _imports(node) else _names(ast.unparse(node))
     if "np" in used and not any("np" in _imported_names(node) for node in needed if _imports(node)):
@@ -169,6 +170,11 @@ def _assigned_names(node: ast.stmt) -> set[str]:
     """Return the names that an assignment binds."""
     targets = node.targets if isinstance(node, ast.Assign) else []
     return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _bound_names(node: ast.stmt, assigned: set[str]) -> set[str]:
+    """Return the names that a statement imports or assigns, or the assigned name whose object it changes."""
+    return _imported_names(node) | _assigned_names(node) | (_changed_names(node) & assigned)
 
 
 def _sets_version(node: ast.stmt) -> bool:
