@@ -15,7 +15,7 @@ from tests.support.documentation_blocks import NEEDS_BACKEND, blocks
 PAGES = upstream.project_pages()
 REPORTS = upstream.all_reports()
 MISSING = {
-    "routes": 7,
+    "routes": 8,
     "tensorflow": 4,
 }
 """Number of texts that are missing, for each page of findings. Their scripts have not been run."""
