@@ -13,8 +13,8 @@ from mkdocs.structure.pages import Page
 
 from conformance.cases.operators import drawing_properties
 from conformance.catalogue.loading import load_catalogue
+from conformance.cli.answer_releases import releases_by_surface
 from conformance.judging.conventions import processor_answers
-from conformance.judging.release_texts import releases_by_surface
 from docs.generate.pages import generated_pages
 from reports.analysis import summary
 from reports.results import Report, load_report

@@ -93,6 +93,11 @@ class AnswerRange:
         return frozenset({DifferenceKind.REJECTED}) if self.answer == REJECTED_WRONGLY else frozenset()
 
 
+def ranges_text(ranges: Iterable[AnswerRange]) -> str:
+    """Return one text for all ranges of a case, such as "1.15.1 to 1.20.1: whole-window; 1.21.1: padding-alone"."""
+    return "; ".join(f"{one.releases_text}: {one.answer}" for one in ranges)
+
+
 @dataclass(frozen=True)
 class CaseHistory:
     """The answers of all releases to one case on one surface.

@@ -26,8 +26,8 @@ def read_findings() -> tuple[Finding, ...]:
 
 
 def findings_page(backend: str) -> str:
-    """Return the page with the findings of a backend. Keras has one page for all of its backends."""
-    return "keras" if backend.startswith("keras-") else backend
+    """Return the page with the findings of a backend. The backends of one adapter, `name-engine`, share a page."""
+    return backend.partition("-")[0]
 
 
 def records_of_finding(data: ReleaseData, name: str) -> list[CaseHistory]:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 
 from conformance.cases.case import Case
-from conformance.judging.release_answers import CaseHistory, ReleaseData
-from conformance.judging.release_texts import ranges_text
+from conformance.judging.release_answers import CaseHistory, ReleaseData, ranges_text
 from reports.views.markdown_layout import code_span, escape_prose, table_text
 
 MAX_COLOURS = 6

@@ -281,7 +281,7 @@ def _groups(
 
 
 def route_file_name(route: str) -> str:
-    """Return the name of the file of a route: `torch.onnx--onnxruntime.json`."""
+    """Return the name of the file of a route: `exporter--runtime.json`."""
     return f"{route.replace(ROUTE_ARROW, '--')}.json"
 
 

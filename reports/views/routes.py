@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.analysis.routes import (
@@ -18,14 +19,9 @@ from reports.analysis.routes import (
 from reports.results import Report
 from reports.results.vocabulary import ROUTE_ARROW
 from reports.views.markdown_layout import code_span, escape_markdown, folded_lines, table_lines
+from reports.views.template_environment import read_asset
 
-SOURCES = {
-    "torch": "PyTorch",
-    "tf": "TensorFlow",
-    "tf2onnx": "TensorFlow",
-    "jax": "JAX",
-    "jax2tf": "JAX",
-}
+SOURCES: Mapping[str, str] = json.loads(read_asset("static/route_sources.json"))
 """Source framework by the first word of the name of a route."""
 OTHER_DTYPES = "other"
 NO_RESULT, NO_PROGRAM, SAME_ANSWER = "·", "–", "="

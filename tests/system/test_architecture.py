@@ -38,7 +38,7 @@ LEAST_FILES = 250
 MAX_ENTRIES = 13
 """Number of files and folders at the top of `conformance`."""
 MAX_MODULES = 20
-MAX_COMMANDS = 25
+MAX_COMMANDS = 26
 """Limit of the folder with one module for each command."""
 """Number of modules in a folder."""
 ARROW = "←"

@@ -11,6 +11,7 @@ import click
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.cases.operators import drawing_properties
+from conformance.cli.answer_releases import releases_by_surface
 from conformance.cli.commands.diff import compare_paths
 from conformance.cli.commands.store import is_store, load_store
 from conformance.cli.console import output_console
@@ -23,7 +24,6 @@ from conformance.cli.results_io import (
     write_output,
 )
 from conformance.judging.conventions import processor_answers
-from conformance.judging.release_texts import releases_by_surface
 from reports.analysis.comparison import ReportDifference
 from reports.analysis.past_runs import SurfaceHistory, surface_histories
 from reports.analysis.summary import STATUS_SIGNS, escape_control_characters, report_problems, report_verdict

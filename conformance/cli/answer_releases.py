@@ -1,17 +1,12 @@
-"""Texts about the releases that give an answer."""
+"""The releases of each answer to a convention, for reports."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from conformance.judging.release_answers import AnswerRange, CaseHistory, read_release_data, release_data_files
+from conformance.adapters.api import without_label
+from conformance.judging.release_answers import CaseHistory, ranges_text, read_release_data, release_data_files
 from reports.analysis.answer_releases import AnswerReleases
-from reports.results.records import without_label
-
-
-def ranges_text(ranges: Iterable[AnswerRange]) -> str:
-    """Return one text for all ranges of a case, such as "1.15.1 to 1.20.1: whole-window; 1.21.1: padding-alone"."""
-    return "; ".join(f"{one.releases_text}: {one.answer}" for one in ranges)
 
 
 def releases_by_surface(surfaces: Iterable[str]) -> Mapping[str, Mapping[str, AnswerReleases]]:
