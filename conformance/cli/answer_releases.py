@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from conformance.adapters.api import without_label
 from conformance.judging.release_answers import CaseHistory, ranges_text, read_release_data, release_data_files
-from reports.analysis.answer_releases import AnswerReleases
+from reports.analysis.releases.answers import AnswerReleases
 
 
 def releases_by_surface(surfaces: Iterable[str]) -> Mapping[str, Mapping[str, AnswerReleases]]:

@@ -21,7 +21,7 @@ from conformance.translation.ad_hoc_case import CaseRequest
 from conformance.translation.call_text import call_text
 from conformance.translation.lowering import translate
 from conformance.translation.recipes import recipe_remark, recipe_surface
-from conformance.translation.restrictions import restrictions_of
+from conformance.translation.routes.restrictions import restrictions_of
 from conformance.translation.single_call import SingleCall, find_requested_call
 from conformance.translation.step_lowering import native_limitation
 from conformance.translation.verified import RequestedCall, VerifiedSummary

@@ -2,7 +2,7 @@
 
 `python -m docs.generate.deployment` updates the page. `python -m docs.generate.deployment RESULTS…` first writes a
 summary of each route in the results files to docs/deployment, and leaves the other routes as they are.
-conformance/translation/restrictions.yaml lists what to write instead of calls that do not survive.
+conformance/translation/routes/restrictions.yaml lists what to write instead of calls that do not survive.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.translation.restrictions import RESTRICTIONS_FILE, Restriction, read_restrictions
+from conformance.translation.routes.restrictions import RESTRICTIONS_FILE, Restriction, read_restrictions
 from docs.generate.backends import REPOSITORY_ROOT
 from reports.analysis.routes import RouteSummary, read_route, route_file_name, route_json, route_summaries
 from reports.results import load_report

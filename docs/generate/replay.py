@@ -28,7 +28,7 @@ from conformance.judging.release_answers import (
 from docs.generate import replay_measured as measured
 from docs.generate.backends import REPOSITORY_ROOT
 from docs.generate.replay_measured import DifferenceVerdict, Explored
-from reports.analysis.release_history import release_data_json
+from reports.analysis.releases.history import release_data_json
 from reports.results.vocabulary import Word
 from reports.views.markdown_layout import code_span, table_text
 from reports.views.template_environment import render_markdown_template

@@ -10,13 +10,13 @@ import jinja2
 from markupsafe import Markup
 
 from reports.analysis import causes, comparison_text, glossary, overview, summary, timing
-from reports.analysis.answer_releases import ReleasesBySurface
 from reports.analysis.cause_text import CauseWriter
 from reports.analysis.contradictions import contradiction_lines, find_contradictions
 from reports.analysis.convention_rows import MAX_ANSWER_COLOURS, convention_rows
 from reports.analysis.deviation import deviation_text
 from reports.analysis.differences import difference_groups
 from reports.analysis.notes import report_notes
+from reports.analysis.releases.answers import ReleasesBySurface
 from reports.analysis.summary import STATUS_RANKS, STATUS_SIGNS, STATUS_TEXTS, StatusCounts
 from reports.results import Status
 from reports.results.vocabulary import AGREEING_STATUSES

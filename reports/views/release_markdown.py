@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reports.analysis.joined_releases import JoinedRelease, NewAnswer
+from reports.analysis.releases.joined import JoinedRelease, NewAnswer
 from reports.analysis.summary import count_text
 from reports.views.markdown_layout import PageSection, code_span, escape_markdown, fit_sections, table_section
 

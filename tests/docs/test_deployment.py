@@ -6,7 +6,7 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.translation.restrictions import Restriction
+from conformance.translation.routes.restrictions import Restriction
 from docs.generate import deployment
 from reports.analysis.routes import RouteSummary, route_file_name
 from reports.results import Level

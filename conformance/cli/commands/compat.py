@@ -13,8 +13,8 @@ from packaging.version import InvalidVersion, Version
 from conformance import ConformanceError, IncompleteRun
 from conformance.cli.results_io import STANDARD_OUTPUT, load_results, results_files, write_output
 from conformance.judging.release_answers import read_release_data
-from reports.analysis.joined_releases import JoinedRelease, join_release
-from reports.analysis.release_history import release_data, release_data_json
+from reports.analysis.releases.history import release_data, release_data_json
+from reports.analysis.releases.joined import JoinedRelease, join_release
 from reports.results import BackendRun
 from reports.results.vocabulary import WITH_PROGRAMS
 from reports.views.release_markdown import release_page

@@ -23,7 +23,7 @@ from conformance.execution.releases.history_run import ReleaseRuns, history_case
 from conformance.execution.releases.version_list import available_versions, select_versions
 from conformance.execution.selection import Selection
 from conformance.execution.targets import run_targets
-from reports.analysis.release_history import (
+from reports.analysis.releases.history import (
     answers_of_run,
     changed_with_program,
     changes_markdown,

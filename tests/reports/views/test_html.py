@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.analysis.answer_releases import AnswerReleases
+from reports.analysis.releases.answers import AnswerReleases
 from reports.results import Report, load_report
 from reports.views.html import LIBRARY_FILES, case_link, render_html, results_link
 from reports.views.html_data import compress_json, report_payload

@@ -5,8 +5,8 @@ import json
 import jsonschema
 import pytest
 
-from reports.analysis.joined_releases import join_release
-from reports.analysis.release_history import release_data
+from reports.analysis.releases.history import release_data
+from reports.analysis.releases.joined import join_release
 from reports.results import load_report
 from tests import ROOT
 from tests.support import example_results as example

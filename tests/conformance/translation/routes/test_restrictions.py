@@ -8,7 +8,7 @@ from conformance import ConformanceError
 from conformance.adapters import registry
 from conformance.catalogue.loading import load_catalogue
 from conformance.judging.ledger import Ledger, load_ledger
-from conformance.translation.restrictions import Restriction, read_restrictions, restrictions_of
+from conformance.translation.routes.restrictions import Restriction, read_restrictions, restrictions_of
 from conformance.translation.side_by_side import TranslationBackground, translate_case
 
 CASES = {case.id: case for case in load_catalogue().select("standard")}

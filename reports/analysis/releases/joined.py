@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.analysis.release_history import answer_keys, answers_of_run, release_json, results_of_run
+from reports.analysis.releases.history import answer_keys, answers_of_run, release_json, results_of_run
 from reports.results import BackendRun, without_label
 
 

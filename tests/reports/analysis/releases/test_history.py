@@ -5,7 +5,7 @@ import jsonschema
 import pytest
 from msgspec import structs
 
-from reports.analysis.release_history import (
+from reports.analysis.releases.history import (
     Change,
     Span,
     changed_with_program,

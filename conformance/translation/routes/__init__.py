@@ -1,0 +1,1 @@
+"""Programs of routes from a source framework to a runtime."""

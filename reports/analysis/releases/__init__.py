@@ -1,0 +1,1 @@
+"""Answers of several releases of a framework."""
