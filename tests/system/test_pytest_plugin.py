@@ -487,7 +487,9 @@ def on_cuda(run, one_case, monkeypatch):
 
     def session(probe):
         chose = one_case(surface("s", WRONG_FIRST))
-        made = replace(registry.get_backend("numpy"), devices={"cuda": DeviceSupport(probe, {"tf32": "np.loose = True"})})
+        made = replace(
+            registry.get_backend("numpy"), devices={"cuda": DeviceSupport(probe, {"tf32": "np.loose = True"})}
+        )
         monkeypatch.setattr(
             registry, "get_backend", lambda _name, _held="", device=devices.ON_CPU: backend_on_device(made, device)
         )
