@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -15,6 +16,8 @@ from reports.results import BackendRun, CaseRecord, DifferenceKind, Outcome, Res
 
 MAX_EVIDENCE_LENGTH = 160
 """Maximum number of characters of what a release returned or raised."""
+CACHE_FOLDER = re.compile(r"/\S*/\.cache/\S*/")
+"""The folder of a compiled program in the error of a framework. It names the user and the machine."""
 Results = Mapping[str, ResultRecord]
 """Results of one surface and case, by release."""
 RELEASE, PROGRAM, UNKNOWN = "release", "program", "unknown"
@@ -244,7 +247,8 @@ def _observed_text(result: ResultRecord, case: CaseRecord) -> str:
         # The first part of the message compares with the declarations of today, which say nothing of this release.
         message = message.partition("; ")[2]
     returned = f"returned {array_text(result.got)}" if result.got else ""
-    return single_line(message or deviation_text(result, case) or returned, MAX_EVIDENCE_LENGTH)
+    text = CACHE_FOLDER.sub("", message or deviation_text(result, case) or returned)
+    return single_line(text, MAX_EVIDENCE_LENGTH)
 
 
 def release_data_json(data: Mapping[str, Any]) -> str:

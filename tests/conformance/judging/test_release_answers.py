@@ -117,6 +117,11 @@ def test_all_data_together_is_small():
     assert sum(len(zlib.compress(path.read_bytes())) for path in FILES) < 1_500_000
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_data_names_no_cache_of_a_user(path):
+    assert "/.cache/" not in path.read_text("utf-8")
+
+
 def test_missing_file_is_an_error_of_one_line(tmp_path):
     with pytest.raises(ConformanceError, match="No such file"):
         read_release_data(tmp_path / "none.json")

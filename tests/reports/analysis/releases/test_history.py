@@ -112,14 +112,20 @@ def test_answer_to_a_convention_does_not_depend_on_the_declaration(tmp_path):
         QUESTION, "alpha.nn", status="fail", verdict="differ", kind="changed", message=CHANGED,
         got=example.array([1.5, 2], [1, 2]),
     )  # fmt: skip
-    rejected = example.rejected(QUESTION, "alpha.nn", verdict="differ", kind="changed", message=f"{CHANGED}; it raised")
+    rejected = example.rejected(
+        QUESTION,
+        "alpha.nn",
+        verdict="differ",
+        kind="changed",
+        message=f"{CHANGED}; it raised in /home/u/.cache/a/b.cpp:7",
+    )
     first, second = ranges(
         tmp_path,
         [of_old, example.convention("alpha.nn", "real-cells", "whole-window", "undocumented")],
         [rejected, example.convention("alpha.nn", "real-cells", "rejected", "undocumented")],
     )
     assert (first["answer"], first["observed"]) == ("whole-window", "returned float32 [[1.5, 2]]")
-    assert (second["answer"], second["observed"]) == ("rejected", "it raised")
+    assert (second["answer"], second["observed"]) == ("rejected", "it raised in b.cpp:7")
 
 
 def test_release_without_an_answer_ends_a_range(tmp_path):
