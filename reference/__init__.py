@@ -18,6 +18,7 @@ from reference.operators import (
     convolution as _convolution,
     convolution_grad as _convolution_grad,
     fractional_pooling as _fractional_pooling,
+    grid_sampling as _grid_sampling,
     indexed_grad as _indexed_grad,
     lp_pooling as _lp_pooling,
     lp_pooling_grad as _lp_pooling_grad,
@@ -69,6 +70,8 @@ stochastic_pool_probabilities_grad = values_only(_stochastic_pooling_grad.stocha
 pad_grad = values_only(_indexed_grad.pad_grad)
 resize = values_only(_resizing.resize)
 resize_grad = values_only(_resizing.resize_grad)
+grid_sample = values_only(_grid_sampling.grid_sample)
+grid_sample_grad = values_only(_grid_sampling.grid_sample_grad)
 depth_to_space = values_only(_blocks.depth_to_space)
 depth_to_space_grad = values_only(_blocks.depth_to_space_grad)
 space_to_depth = values_only(_blocks.space_to_depth)
@@ -98,6 +101,8 @@ __all__ = [
     "global_avg_pool_grad",
     "global_max_pool",
     "global_max_pool_grad",
+    "grid_sample",
+    "grid_sample_grad",
     "lp_pool",
     "lp_pool_grad",
     "max_pool",

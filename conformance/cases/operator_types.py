@@ -41,6 +41,14 @@ class ResizeMode(Word):
     CUBIC = "cubic"
 
 
+class OutsideMode(Word):
+    """The cells outside x when sampling at the points of a grid; the words of ONNX."""
+
+    ZEROS = "zeros"
+    BORDER = "border"
+    REFLECTION = "reflection"
+
+
 class Coordinates(Word):
     """The coordinate of an output cell in x when resizing; the words of ONNX."""
 
@@ -140,7 +148,8 @@ class Input:
     """An input of operators.
 
     is_derived: whether its shape follows from x and the parameters; is_position: whether it selects cells, so that no
-    output is computed from its numbers. dtype: its only dtype, "" for a floating dtype or that of x.
+    output is computed from its numbers. has_gradient: whether gradients are also taken with respect to it.
+    dtype: its only dtype, "" for a floating dtype or that of x.
     """
 
     name: str
@@ -148,6 +157,7 @@ class Input:
     dtype: str = ""
     is_derived: bool = False
     is_position: bool = False
+    has_gradient: bool = False
 
 
 class Geometry(Enum):
@@ -160,6 +170,7 @@ class Geometry(Enum):
     BINS = "each output reads one of `output_size` nearly equal parts"
     FRACTIONS = "each output reads a window, and random samples place the windows"
     RESAMPLING = "each output interpolates the cells around its coordinate"
+    SAMPLING = "each output interpolates the cells around a given point"
     TO_BLOCKS = "the channels of a cell become a block of cells"
     FROM_BLOCKS = "a block of cells becomes the channels of a cell"
     UNPOOLING = "each input is written to a given position of the output"
@@ -169,6 +180,7 @@ FAMILIES: Mapping[Geometry, str] = MappingProxyType(
     {
         Geometry.PADS: "padding",
         Geometry.RESAMPLING: "resampling",
+        Geometry.SAMPLING: "resampling",
         Geometry.TO_BLOCKS: "blocks",
         Geometry.FROM_BLOCKS: "blocks",
     }

@@ -25,6 +25,7 @@ from conformance.cases.operator_types import (
     NearestRounding,
     Operation,
     Operator,
+    OutsideMode,
     PaddingWord,
     PadMode,
     Parameter,
@@ -51,6 +52,7 @@ __all__ = [
     "NearestRounding",
     "Operation",
     "Operator",
+    "OutsideMode",
     "PadMode",
     "PaddingWord",
     "Parameter",
@@ -67,14 +69,17 @@ _INPUTS = (
     Input("grad", "The gradient with respect to the output. Its shape is inferred from the case and is optional.",
           is_derived=True),
     Input("x", "The input, in the layout (n, c, *spatial)."),
-    Input("kernel", "The weights: (out, in/groups, *window) of conv, (in, out/groups, *window) of conv_transpose."),
-    Input("bias", "One number for each output channel. Optional."),
+    Input("kernel", "The weights: (out, in/groups, *window) of conv, (in, out/groups, *window) of conv_transpose.",
+          has_gradient=True),
+    Input("bias", "One number for each output channel. Optional.", has_gradient=True),
     Input("indices", "The position of each value in the unpadded plane, row-major; int64 if no dtype is given.",
           dtype="int64", is_derived=True, is_position=True),
     Input("samples", "Numbers from 0 to 1 that place the windows of fractional pooling.",
           is_derived=True, is_position=True),
     Input("draws", "Numbers from 0 to 1 that select a cell of each window in stochastic pooling.",
           is_derived=True, is_position=True),
+    Input("grid", "A point of x for each output cell, (n, *output_size, axes): -1 and 1 are the ends of an axis. The "
+          "first number is the coordinate on the last axis.", is_derived=True, is_position=True, has_gradient=True),
 )
 _PARAMETERS = (
     Parameter("window", ParameterKind.SIZES, None, "Extent of the window on each spatial axis.",
@@ -117,7 +122,8 @@ _PARAMETERS = (
               choices=tuple(BlockOrder), always_in_id=True, is_geometric=True),
     Parameter("mode", ParameterKind.CHOICE, PadMode.CONSTANT.value,
               "The values that padding has: edge repeats the last cell, reflect mirrors without the last cell, "
-              "symmetric mirrors with it, wrap continues at the opposite end. For resize: the interpolation.",
+              "symmetric mirrors with it, wrap continues at the opposite end. For resize and grid_sample: the "
+              "interpolation.",
               choices=(*PadMode, *ResizeMode), is_geometric=True),
     Parameter("coordinates", ParameterKind.CHOICE, Coordinates.HALF_PIXEL.value,
               "The coordinate of an output cell in the input, by its name in ONNX.",
@@ -127,12 +133,19 @@ _PARAMETERS = (
               choices=tuple(NearestRounding), is_geometric=True, only_in_mode=ResizeMode.NEAREST.value),
     Parameter("cubic_a", ParameterKind.NUMBER, -0.75, "The parameter of the cubic kernel: -0.75 or -0.5.",
               limits=(-1, 0), id_prefix="a", is_geometric=True, only_in_mode=ResizeMode.CUBIC.value),
+    Parameter("padding_mode", ParameterKind.CHOICE, OutsideMode.ZEROS.value,
+              "The cells outside x that points of a grid read: zeros, the last cell (border), or x mirrored "
+              "(reflection).",
+              choices=tuple(OutsideMode), is_geometric=True),
+    Parameter("align_corners", ParameterKind.FLAG, False,
+              "Whether -1 and 1 are the centres of the first and the last cell, not their outer edges.",
+              id_prefix="align", is_geometric=True),
     Parameter("value", ParameterKind.NUMBER, 0, "The value that constant padding writes.", id_prefix="v",
               only_in_mode=PadMode.CONSTANT.value),
     Parameter("ties", ParameterKind.CHOICE, Ties.FIRST.value, "Which of several equal values receives the gradient.",
               choices=tuple(Ties), id_prefix="ties.", always_in_id=True),
     Parameter("output", ParameterKind.OUTPUT, None,
-              "Which of several results is checked: values or indices; for gradients x, kernel or bias.",
+              "Which of several results is checked: values or indices; for gradients x, kernel, bias or grid.",
               id_prefix="of.", always_in_id=True),
 )
 # fmt: on
@@ -192,6 +205,11 @@ _RESIZE_PARAMETERS = (
     _with_choices(PARAMETERS["mode"], ResizeMode, default=None, required=True),
     *_parameters("coordinates", "nearest_rounding", "cubic_a"),
 )
+_GRID_PARAMETERS = (
+    *_OUTPUT_SIZE,
+    _with_choices(PARAMETERS["mode"], ResizeMode, default=None, required=True),
+    *_parameters("padding_mode", "align_corners"),
+)
 # fmt: off
 _FORWARD_OPERATORS = (
     Operator("max_pool", "The maximum of each window. Padding is never the maximum.",
@@ -233,6 +251,8 @@ _FORWARD_OPERATORS = (
              has_disputed_geometry=True, operations=lambda _terms: {}),
     Operator("resize", "The input at another size: each output cell interpolates the input cells around its "
              "coordinate, without antialiasing.", Geometry.RESAMPLING, Arithmetic.AVERAGE, _RESIZE_PARAMETERS),
+    Operator("grid_sample", "The input at the points of a grid: each output cell interpolates the input cells around "
+             "its point.", Geometry.SAMPLING, Arithmetic.AVERAGE, _GRID_PARAMETERS, inputs=("x", "grid")),
     Operator("depth_to_space", "The channels of each cell as a block of cells (pixel shuffle).",
              Geometry.TO_BLOCKS, Arithmetic.SELECTION, _parameters("block", "order")),
     Operator("space_to_depth", "Each block of cells as the channels of one cell (pixel unshuffle).",
@@ -248,10 +268,11 @@ _FORWARD_OPERATORS = (
 
 
 def gradient_operator(operator: Operator) -> Operator:
-    """Return the gradient operator: `grad` is its first input. With weights, it has one output per forward input."""
+    """Return the gradient operator: `grad` is its first input. It has an output for each input with a gradient."""
     parameters = tuple(parameter for parameter in operator.parameters if parameter.name != "output")
     parameters += _parameters("ties") if operator.has_ties else ()
-    outputs = operator.inputs if operator.has_weights else ()
+    inputs = tuple(name for name in operator.inputs if name == "x" or INPUTS[name].has_gradient)
+    outputs = inputs if len(inputs) > 1 else ()
     parameters += _parameters("output", output=outputs[0]) if outputs else ()
     return replace(
         operator,

@@ -247,6 +247,8 @@ def input_shape(name: str, case: Case) -> tuple[int, ...]:
         return case.shape
     if name == "samples":
         return (*case.shape[:2], len(case.shape) - 2)
+    if name == "grid":
+        return (case.shape[0], *case.parameters["output_size"], len(case.shape) - 2)
     return case_step(case).output
 
 

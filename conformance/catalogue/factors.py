@@ -24,6 +24,7 @@ from reference import Windows, resampled_axes
 
 FactorLevel = Any
 LevelWriter = Callable[[FactorLevel, int], str]
+PLANE_RANK = 2
 DEFAULT_CUBIC_A = PARAMETERS["cubic_a"].default
 
 
@@ -230,6 +231,11 @@ def _has_valid_resampling(level: FactorLevels, size: Sequence[int], rank: int) -
     return not any(axis.has_inexact_steps_at(rule) for axis in axes)
 
 
+def _has_valid_sampling(level: FactorLevels, _size: Sequence[int], rank: int) -> bool:
+    """Whether the mode exists for the rank: cubic interpolation is for planes."""
+    return level.get("mode") != ResizeMode.CUBIC or rank == PLANE_RANK
+
+
 def _has_whole_blocks(level: FactorLevels, size: Sequence[int], _rank: int) -> bool:
     """Whether the block divides every extent."""
     return not any(extent % level["block"] for extent in size)
@@ -249,6 +255,7 @@ GEOMETRY_CHECKS: Mapping[Geometry, Callable[[FactorLevels, Sequence[int], int], 
         Geometry.BINS: _is_always_possible,
         Geometry.GLOBAL: _is_always_possible,
         Geometry.RESAMPLING: _has_valid_resampling,
+        Geometry.SAMPLING: _has_valid_sampling,
         # The number of channels of a row is a multiple of the cells of a block.
         Geometry.TO_BLOCKS: _is_always_possible,
         Geometry.FROM_BLOCKS: _has_whole_blocks,

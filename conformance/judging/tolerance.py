@@ -19,7 +19,7 @@ import numpy as np
 from conformance.adapters.api import Surface
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.case import Case
-from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, WEIGHT_INPUTS
+from conformance.cases.operators import GRADIENT_SUFFIX, INPUTS, OPERATORS
 from conformance.judging.expected import Target
 from reference import Exact, NoBound
 from reports.results.vocabulary import How
@@ -38,8 +38,9 @@ TF32_DROPPED_BITS = np.uint32(0x1FFF)
 
 def accumulation_convention(case: Case) -> str:
     """Return the id of the convention for the accumulation dtype of a 16-bit case."""
-    output = case.parameters.get("output")
-    return f"{case.operator}/accumulation-{f'of-the-{output}-' if output in WEIGHT_INPUTS else ''}in-{case.dtype}"
+    output = str(case.parameters.get("output"))
+    has_own = output in INPUTS and INPUTS[output].has_gradient
+    return f"{case.operator}/accumulation-{f'of-the-{output}-' if has_own else ''}in-{case.dtype}"
 
 
 def rounds_to_own_dtype(case: Case, surface: Surface, how: How) -> bool:

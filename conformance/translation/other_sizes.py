@@ -43,7 +43,7 @@ def other_sizes(case: Case, lower: Lower) -> Sizes | Unsupported:
         shapes = {name: tuple(_shape(name, one) for one in cases) for name in names}
     except (ValueError, LookupError):
         cases = []
-    if not cases:
+    if not cases or any(len(shapes[name][0]) != len(case.inputs[name].shape) for name in names):
         return ONE_SIZE
     return {name: InputSizes(case.inputs[name].shape, shapes[name]) for name in names}
 

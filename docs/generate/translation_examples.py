@@ -78,6 +78,14 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
         ),
         CommonCall("Cubic", {"size": 16, "mode": "cubic"}),
     ),
+    "grid_sample": (
+        CommonCall("Linear, zeros outside", {"output_size": 4, "mode": "linear"}),
+        CommonCall("Linear, the last cell outside", {"output_size": 4, "mode": "linear", "padding_mode": "border"}),
+        CommonCall("Linear, mirrored outside", {"output_size": 4, "mode": "linear", "padding_mode": "reflection"}),
+        CommonCall("Linear, corners aligned", {"output_size": 4, "mode": "linear", "align_corners": True}),
+        CommonCall("Nearest", {"output_size": 4, "mode": "nearest"}),
+        CommonCall("Cubic", {"output_size": 4, "mode": "cubic"}),
+    ),
     "depth_to_space": (
         CommonCall("Blocks of 2 by 2, the cells of a block first", {"block": 2, "order": "dcr"}),
         CommonCall("Blocks of 2 by 2, the output channels first", {"block": 2, "order": "crd"}),

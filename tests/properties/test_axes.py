@@ -21,6 +21,7 @@ PARAMETERS = {
     Geometry.BINS: ({"output_size": 2},),
     Geometry.FRACTIONS: ({"window": 1, "output_size": 2},),
     Geometry.RESAMPLING: ({"size": 4, "mode": "linear"}, {"size": 6, "mode": "nearest"}),
+    Geometry.SAMPLING: tuple({"output_size": 2, "mode": mode} for mode in ("linear", "nearest")),
     Geometry.TO_BLOCKS: tuple({"block": 2, "order": order} for order in ("dcr", "crd")),
     Geometry.FROM_BLOCKS: tuple({"block": 2, "order": order} for order in ("dcr", "crd")),
     Geometry.PADS: tuple({"pads": 1, "mode": mode} for mode in ("constant", "edge", "reflect", "symmetric", "wrap")),

@@ -19,6 +19,7 @@ CALLS = {
     "stochastic_pool": ([X], {"window": 2, "draws": np.full((2, 2, 2, 2), 0.5, np.float32)}),
     "pad": ([X], {"pads": 1}),
     "resize": ([X], {"size": 2}),
+    "grid_sample": ([X, np.full((2, 2, 3, 2), 0.25, np.float32)], {"output_size": (2, 3)}),
     "depth_to_space": ([BLOCKS], {"block": 2}),
     "space_to_depth": ([BLOCKS], {"block": 2}),
     "conv": ([X, KERNEL, BIAS], {}),

@@ -22,7 +22,7 @@ HOMOGENEOUS_OPERATORS = frozenset(
         "adaptive_avg_pool", "fractional_max_pool", "max_unpool", "pad", "conv", "conv_transpose", "relu", "negate",
     }
 )  # fmt: skip
-BATCHED_INPUTS = ("x", "indices", "samples", "draws")
+BATCHED_INPUTS = ("x", "indices", "samples", "draws", "grid")
 MapLines = Callable[[str], Sequence[str]]
 """Takes the call of a function of x, and returns lines that assign the result to x."""
 

@@ -91,6 +91,7 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "stochastic_pool": "MXNet has no stochastic pooling",
         "stochastic_pool_probabilities": "MXNet has no stochastic pooling",
         "resize": "BilinearResize2D and UpSampling take mxnet.nd arrays only",
+        "grid_sample": "the adapter does not write BilinearSampler yet",
     }
 )
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api import BLOCK_OPERATORS, Lowering, Surface, limit_axes
+from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.ncnn import blocks, convolution, pooling, resizing
 from conformance.cases.steps import BuildingBlock
 
@@ -64,6 +65,7 @@ LOWERINGS: Mapping[str, Lowering] = {
             "pad": pooling.pad,
             **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
             "resize": resizing.resize,
+            **grid_sampling.NOT_WRITTEN,
             "conv": convolution.conv,
             "conv_transpose": convolution.transpose,
             "relu": lambda _step: 'compute(network("ReLU", ""), x)',

@@ -28,6 +28,7 @@ from conformance.adapters.numpy.blocks import (
     space_to_depth,
     space_to_depth_gradient,
 )
+from conformance.adapters.numpy.grid_sampling import grid_sample, grid_sample_gradient
 from conformance.adapters.numpy.padding_convolution import (
     conv,
     conv_gradient,
@@ -62,6 +63,7 @@ NO_DEFAULTS = Unsupported("the loops have no defaults and check no parameters")
 PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "pad": (pad, pad_gradient),
     "resize": (resize, resize_gradient),
+    "grid_sample": (grid_sample, grid_sample_gradient),
     "depth_to_space": (depth_to_space, depth_to_space_gradient),
     "space_to_depth": (space_to_depth, space_to_depth_gradient),
     "max_unpool": (max_unpool, max_unpool_gradient),

@@ -22,7 +22,7 @@ from conformance.adapters.api import (
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_by_schema, unsupported_output_padding
 from conformance.adapters.onnx.graph import OPSET_VERSION
 from conformance.adapters.onnx.runtimes import runtime_surface
-from conformance.cases.operators import Rounding
+from conformance.cases.operators import OutsideMode, ResizeMode, Rounding
 
 PACKAGES = ("onnx", "numpy", "ml_dtypes")
 THREADS = ""
@@ -41,6 +41,11 @@ NO_PADDED_STRIDE_ONE = Unsupported(
 NO_CROPPING = Unsupported("Pad does not crop", "https://github.com/onnx/onnx/pull/8199", rejected_call=ANY_CALL)
 PLANES_ONLY = Unsupported("GlobalMaxPool always reduces two axes, also for other ranks", rejected_call=ANY_CALL)
 NO_BOOL_RESIZE = Unsupported("\"data type <class 'numpy.bool'> not inexact\"")
+NO_MIRROR_OF_ONE_CELL = Unsupported(
+    'GridSample divides by the distance between the mirrors: "cannot convert float infinity to integer"'
+)
+CLAMPED_COORDINATES = Unsupported("GridSample moves coordinates to the border, not cells, also in the mode cubic")
+FLOAT32_COORDINATES = Unsupported("GridSample rounds coordinates of float64 to float32")
 WRONG_INDICES = Unsupported(
     "MaxPool with stride 1 computes indices with its output size in place of its window size",
     rejected_call=ANY_CALL,
@@ -80,6 +85,17 @@ INCORRECT_NODES: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
 }
 
 
+def _grid_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use GridSample: its coordinates are float32, or its cells are wrong at an end."""
+    given = step.parameters
+    mode, outside = given.get("mode"), given.get("padding_mode")
+    if outside == OutsideMode.REFLECTION and given.get("align_corners") and 1 in step.shape[2:]:
+        return NO_MIRROR_OF_ONE_CELL
+    if mode == ResizeMode.CUBIC and outside == OutsideMode.BORDER:
+        return CLAMPED_COORDINATES
+    return FLOAT32_COORDINATES if step.dtype == "float64" and mode != ResizeMode.NEAREST else None
+
+
 def _unsupported_rank(step: Step) -> Unsupported | None:
     """Return the reason if a node lacks an implementation for more than three spatial axes."""
     # Dense max pooling uses the code of averages, which works for any number of axes.
@@ -95,6 +111,7 @@ def node_limit(step: Step) -> Unsupported | None:
         unsupported_by_schema(step)
         or _unsupported_rank(step)
         or unsupported_output_padding(step)
+        or (_grid_limit(step) if step.operator == "grid_sample" else None)
         or dropped
         or (wrong if applies(step) else None)
     )

@@ -25,6 +25,7 @@ from conformance.adapters.api import (
     text_unless_default,
 )
 from conformance.adapters.api.blocks.recipes import NO_RANK, PLANE_RANK, planes_in_order
+from conformance.adapters.api.resizing.grid_sampling import MODES
 from conformance.cases.operators import BlockOrder, PadMode, ResizeMode, Rounding
 
 # min_pool, softmax_pool and others are missing: ONNX has no node for them.
@@ -40,6 +41,7 @@ NODE_TYPES: Mapping[str, str] = {
     "conv_transpose": "ConvTranspose",
     "pad": "Pad",
     "resize": "Resize",
+    "grid_sample": "GridSample",
     "depth_to_space": "DepthToSpace",
     "space_to_depth": "SpaceToDepth",
     "relu": "Relu",
@@ -245,6 +247,27 @@ def resize(step: Step, *, all_axes: bool = False, names_mode: bool = False) -> C
     return (*scales, *sizes, f"x = {text}")
 
 
+# Since opset 20 the modes have names that fit any number of axes.
+GRID_OPSET_WITH_NEW_NAMES = 20
+GRID_MODES = {mode.value: mode.value for mode in ResizeMode}
+GRID_DEFAULTS = {"mode": ("linear", "bilinear"), "padding_mode": ("zeros",)}
+
+
+def grid_sample(step: Step, *, opset_version: int = GRID_OPSET_WITH_NEW_NAMES) -> Code:
+    """Return the GridSample node. opset_version: the version of the operators, which determines the names of modes."""
+    given = step.parameters
+    names = GRID_MODES if opset_version >= GRID_OPSET_WITH_NEW_NAMES else MODES
+    attributes = {
+        "mode": names[given["mode"]] if "mode" in given else None,
+        "padding_mode": given.get("padding_mode"),
+    }
+    keywords = {
+        name: None if value is None or value in GRID_DEFAULTS[name] else quoted(value)
+        for name, value in attributes.items()
+    }
+    return call("GridSample", "x", "grid", **keywords, align_corners="1" if given.get("align_corners") else None)
+
+
 def depth_to_space(step: Step) -> Code:
     """Return the DepthToSpace node, whose default mode is DCR."""
     if step.rank != PLANE_RANK:
@@ -299,6 +322,7 @@ NODE_LOWERINGS: Mapping[str, Lowering] = {
     "conv_transpose": conv_transpose,
     "pad": pad,
     "resize": resize,
+    "grid_sample": grid_sample,
     "depth_to_space": depth_to_space,
     "space_to_depth": space_to_depth,
     "relu": lambda _step: "Relu(x)",

@@ -47,9 +47,13 @@ def runtime_surface(
         return (*model, *session)
 
     unsupported = unsupported_dtypes or {}
+    own: dict[str, Lowering] = {
+        "grid_sample": partial(nodes.grid_sample, opset_version=opset_version),
+        **(lowerings or {}),
+    }
     return Surface(
         name,
-        limited_lowerings(limit, lowerings),
+        limited_lowerings(limit, own),
         words=limited_words(limit),
         wrap_program=run_model,
         unsupported_dtypes=unsupported,

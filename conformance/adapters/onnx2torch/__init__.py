@@ -23,6 +23,7 @@ from conformance.adapters.api import (
     is_framework_same,
     too_many_axes,
 )
+from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.api.resizing.rules import (
     ALIGN_CORNERS,
     ASYMMETRIC,
@@ -213,7 +214,7 @@ SURFACE = runtime_surface(
     "onnx2torch",
     node_limit,
     SESSION,
-    lowerings={"resize": partial(nodes.resize, all_axes=True)},
+    lowerings={"resize": partial(nodes.resize, all_axes=True), **grid_sampling.NOT_WRITTEN},
     composition_limit=composition_limit,
     unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}},
     opset_version=OPSET_VERSION,

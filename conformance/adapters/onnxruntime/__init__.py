@@ -25,6 +25,7 @@ from conformance.adapters.api import (
     Unsupported,
     too_many_axes,
 )
+from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_padding
 from conformance.adapters.onnx.graph import OPSET_VERSION, model_lines
@@ -52,6 +53,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "max_pool_with_indices": frozenset({"float16", "float32", "float64", "int8", "uint8"}),
     "pad": ALL_DTYPES - {"bfloat16", "int16", "uint16"},
     "resize": frozenset({"float16", "float32", "int8", "uint8", "int32"}),
+    "grid_sample": frozenset({"float16", "float32", "float64"}),
     **dict.fromkeys(BLOCK_OPERATORS, frozenset({"float16", "float32", "float64", "int8", "uint8"})),
     "relu": frozenset({"float16", "float32", "float64", "int8", "int32"}),
 }
@@ -63,6 +65,9 @@ PLANE_RANK = 2
 NO_CUBIC_RANK = Unsupported(
     "\"'Cubic' mode only support 2-D inputs ('Bicubic') or 4-D inputs\"", rejected_call=ANY_CALL
 )
+GRID_RANKS = (2, 3)
+NO_GRID_RANK = Unsupported('"Only 4-D or 5-D tensor is supported"')
+NO_CUBIC_GRID_RANK = Unsupported('"Only support GridSample Cubic mode in 4-D cases."')
 NO_LARGE_PADS = Unsupported('"Pad should be smaller than kernel."', rejected_call=ANY_CALL)
 # The contents differ at each run, so neither a verdict nor a ledger entry could be stable.
 NO_EMPTY_SUM = Unsupported(
@@ -73,8 +78,8 @@ NO_EMPTY_SUM = Unsupported(
 def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: its schema, a missing kernel, or its attributes."""
     unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step)
-    if unsupported:
-        return unsupported
+    if unsupported or step.operator == "grid_sample":
+        return unsupported or _grid_limit(step)
     if step.operator == "resize" and step.parameters["mode"] == ResizeMode.CUBIC and step.rank != PLANE_RANK:
         return NO_CUBIC_RANK
     # "Unsupported pooling size.": the pooling kernels have one to three axes; those of convolutions have any number.
@@ -87,6 +92,14 @@ def node_limit(step: Step) -> Unsupported | None:
     if step.kernel and not step.shape[1]:
         return NO_EMPTY_SUM
     return unsupported_output_padding(step)
+
+
+def _grid_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use GridSample, whose kernel is for planes and volumes."""
+    if step.rank not in GRID_RANKS:
+        return NO_GRID_RANK
+    is_cubic = step.parameters.get("mode") == ResizeMode.CUBIC
+    return NO_CUBIC_GRID_RANK if is_cubic and step.rank != PLANE_RANK else None
 
 
 def _no_kernel(node_type: str, dtype: str) -> Unsupported:
@@ -171,6 +184,7 @@ def surfaces_with_opset(opset_version: int) -> tuple[Surface, ...]:
     dynamic = replace(
         surface,
         name="onnxruntime.dynamic",
+        lowerings={**surface.lowerings, **grid_sampling.NOT_WRITTEN},
         with_sizes=partial(dynamic_surface, opset_version=opset_version),
         max_level=Level.SMOKE,
         slow_tag="dynamic",

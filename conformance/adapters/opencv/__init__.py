@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from conformance.adapters.api import ALL_DTYPES, Step, Unsupported
+from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
@@ -116,7 +117,10 @@ SURFACES = (
         "opencv",
         node_limit,
         SESSION,
-        lowerings={"resize": partial(nodes.resize, all_axes=True, names_mode=True)},
+        lowerings={
+            "resize": partial(nodes.resize, all_axes=True, names_mode=True),
+            **grid_sampling.NOT_WRITTEN,
+        },
         composition_limit=composition_limit,
         unsupported_dtypes={"": dict.fromkeys(("float16", "bfloat16"), SHORT_FLOATS)},
         output='helper.make_tensor_value_info("y", TensorProto.FLOAT, [])',

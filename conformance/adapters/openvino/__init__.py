@@ -30,9 +30,11 @@ from conformance.adapters.api import (
     spatial_axes,
     unsupported_operators,
 )
+from conformance.adapters.api.resizing import grid_sampling as not_written
 from conformance.adapters.openvino import (
     blocks,
     convolution as weights,
+    grid_sampling,
     onnx_graphs,
     padding,
     pooling,
@@ -193,6 +195,7 @@ OPSET_SURFACE = Surface(
         "global_avg_pool": pooling.global_pool,
         "pad": padding.pad,
         **limit_axes({"resize": resizing.resize}),
+        "grid_sample": grid_sampling.grid_sample,
         **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
         "relu": lambda _step: "ops.relu(x)",
         **UNSUPPORTED_OPERATORS,
@@ -220,7 +223,7 @@ OPSET_SURFACE = Surface(
     },
     # An opset has no call for ones of the shape of another array.
     ones_expression="ops.broadcast(ops.convert_like(np.float32(1), x), ops.shape_of(x))",
-    to_framework={**dict.fromkeys(("x", "indices", "draws"), "ov.Tensor({})"), "scale": "{}"},
+    to_framework={**dict.fromkeys(("x", "indices", "draws", "grid"), "ov.Tensor({})"), "scale": "{}"},
     dtypes=DTYPES,
     unsupported_dtypes=UNSUPPORTED_DTYPES,
     bfloat16=Bfloat16Conversion(
@@ -237,7 +240,10 @@ def all_surfaces(opset: Surface) -> tuple[Surface, ...]:
     dynamic = replace(
         opset,
         name="openvino.dynamic",
-        lowerings={name: _within_input(lowering) for name, lowering in opset.lowerings.items()},
+        lowerings={
+            **{name: _within_input(lowering) for name, lowering in opset.lowerings.items()},
+            **not_written.NOT_WRITTEN,
+        },
         with_sizes=_dynamic_surface,
         # Without extents, a model with a negative stride or an empty output is compiled and run.
         validates=False,

@@ -28,6 +28,8 @@ NO_WRAP = Unsupported('"Unsupported padding mode: [wrap]"', rejected_call=ANY_CA
 NO_AVERAGE_OF_PADDING = Unsupported(
     '"Kernel after dilation is sometimes entirely in the padding area"', rejected_call=ANY_CALL
 )
+PLANE_RANK = 2
+NO_GRID_RANK = Unsupported("GridSample takes two spatial axes")
 NO_BFLOAT16 = Unsupported("a compiled model takes NumPy arrays, and NumPy has no bfloat16")
 
 
@@ -39,6 +41,8 @@ def node_limit(step: Step) -> Unsupported | None:
         return unsupported
     if step.operator in WINDOW_OPERATORS and too_many_axes(step):
         return too_many_axes(step)
+    if step.operator == "grid_sample" and step.rank != PLANE_RANK:
+        return NO_GRID_RANK
     if step.operator == "avg_pool" and _may_average_padding(step):
         return NO_AVERAGE_OF_PADDING
     return NO_WRAP if step.operator == "pad" and step.parameters["mode"] == PadMode.WRAP else None

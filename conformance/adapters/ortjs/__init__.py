@@ -28,7 +28,7 @@ from typing import Any
 from conformance.adapters.api import Level, Lowering, Surface
 from conformance.adapters.api.blocks import recipes as blocks
 from conformance.adapters.api.javascript import JAVASCRIPT, NpmPackages, in_page, missing_chromium
-from conformance.adapters.api.resizing import rules as resizing
+from conformance.adapters.api.resizing import grid_sampling, rules as resizing
 from conformance.adapters.api.source_text import array_text
 from conformance.adapters.onnx.graph import OPSET_VERSION
 from conformance.adapters.onnx.runtimes import runtime_surface
@@ -69,7 +69,12 @@ def _page(file: str, provider: str, opset: int, more: str = "", output: str = ""
 
 def _surface(name: str, mode: str, limit: NodeLimit, **fields: Any) -> Surface:
     surface = runtime_surface(f"ortjs.{name}", limit, (), **fields)
-    lowerings = {**surface.lowerings, **resizing.NOT_WRITTEN, **blocks.NOT_WRITTEN}
+    lowerings = {
+        **surface.lowerings,
+        **resizing.NOT_WRITTEN,
+        **blocks.NOT_WRITTEN,
+        **grid_sampling.NOT_WRITTEN,
+    }
     return replace(
         surface, lowerings=lowerings, wrap_program=graph_lines, language=LANGUAGE, select_mode=lambda _case: mode
     )

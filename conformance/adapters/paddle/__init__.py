@@ -25,6 +25,7 @@ from conformance.adapters.api import (
     indexed_pad,
     limit_axes,
 )
+from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.paddle import (
     blocks,
     convolution as weights,
@@ -153,6 +154,7 @@ def _surface(name: str, write_call: CallWriter, pads: tuple[Lowering, Lowering],
             **_lowerings(write_call, conv, transpose, pad, relu),
             **dict.fromkeys(BLOCK_OPERATORS, partial(blocks.blocks, layer=layer)),
             **limit_axes({"resize": partial(resizing.resize, layer=layer)}),
+            **grid_sampling.NOT_WRITTEN,
         },
         fallbacks=_fallbacks(write_call, partial(transpose, folded=True), pad),
         words=named.words(write_call, named_pad, layer=layer),

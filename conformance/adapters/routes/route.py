@@ -18,11 +18,15 @@ from conformance.adapters.api import (
     function_lines,
 )
 from conformance.adapters.api.blocks import recipes as blocks
-from conformance.adapters.api.resizing import rules as resizing
+from conformance.adapters.api.resizing import grid_sampling, rules as resizing
 from conformance.cases.operators import WEIGHT_INPUTS
 from reports.results.vocabulary import Level
 
-NOT_WRITTEN: Mapping[str, Lowering] = {**resizing.NOT_WRITTEN, **blocks.NOT_WRITTEN}
+NOT_WRITTEN: Mapping[str, Lowering] = {
+    **resizing.NOT_WRITTEN,
+    **blocks.NOT_WRITTEN,
+    **grid_sampling.NOT_WRITTEN,
+}
 FIXED: Sizes = MappingProxyType({})
 """The sizes of a model whose inputs have fixed extents."""
 SourceExport = Callable[[Sequence[str], Sequence[str], Sequence[str], Sizes], Sequence[str]]

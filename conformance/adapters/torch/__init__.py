@@ -35,12 +35,14 @@ from conformance.adapters.api import (
     mapped_surface,
     tuple_of,
 )
+from conformance.adapters.api.resizing import grid_sampling as not_written
 from conformance.adapters.torch import (
     adaptive as regions,
     blocks,
     channels_last as layout,
     compiled as compiling,
     convolution as weights,
+    grid_sampling,
     padding,
     pooling,
     resizing,
@@ -154,7 +156,7 @@ LAYER_UNSUPPORTED_DTYPES = {
     "conv": {**UNSUPPORTED_DTYPES["conv"], **UNSUPPORTED_RANDOM_WEIGHTS},
     "conv_transpose": {**UNSUPPORTED_DTYPES["conv_transpose"], **UNSUPPORTED_RANDOM_WEIGHTS},
 }
-INPUT_NAMES = ("x", "kernel", "bias", "samples", "draws")
+INPUT_NAMES = ("x", "kernel", "bias", "samples", "draws", "grid")
 # NumPy has no bfloat16: the words are reinterpreted, not converted. The field named bfloat16 marks the result.
 BFLOAT16_CONVERSION = Bfloat16Conversion(
     "{}.view(torch.bfloat16)",
@@ -217,6 +219,7 @@ def _lowerings(
     return {
         **limit_axes(windowed),
         **dict.fromkeys(BLOCK_OPERATORS, block),
+        "grid_sample": grid_sampling.grid_sample,
         "pad": pad,
         "relu": lambda _step: relu,
     }
@@ -276,6 +279,7 @@ FUNCTIONAL_LOWERINGS = _lowerings(
     pad=padding.functional_pad,
     relu="F.relu(x)",
 )
+LOWERINGS_WITHOUT_GRIDS = {**FUNCTIONAL_LOWERINGS, **not_written.NOT_WRITTEN}
 FUNCTIONAL_FALLBACKS = _fallbacks(functional_call, weights.functional_transpose, padding.functional_pad)
 # These fallbacks consist of slices and indexing, for which a memory format selects no other kernel.
 SLICED_FALLBACKS = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad", *BLOCK_OPERATORS}
@@ -313,7 +317,7 @@ SURFACES: tuple[Surface, ...] = (
     ),
     _make_surface(
         "torch.channels_last",
-        layout.channels_last_lowerings(FUNCTIONAL_LOWERINGS),
+        layout.channels_last_lowerings(LOWERINGS_WITHOUT_GRIDS),
         fallbacks=layout.channels_last_lowerings(
             {name: lowering for name, lowering in FUNCTIONAL_FALLBACKS.items() if name not in SLICED_FALLBACKS}
         ),
@@ -326,7 +330,7 @@ SURFACES: tuple[Surface, ...] = (
     ),
     _make_surface(
         "torch.compile",
-        FUNCTIONAL_LOWERINGS,
+        LOWERINGS_WITHOUT_GRIDS,
         fallbacks=FUNCTIONAL_FALLBACKS,
         words=FUNCTIONAL_WORDS,
         dtypes=DTYPES,
@@ -341,7 +345,7 @@ SURFACES: tuple[Surface, ...] = (
     ),
     _make_surface(
         "torch.compile.dynamic",
-        FUNCTIONAL_LOWERINGS,
+        LOWERINGS_WITHOUT_GRIDS,
         fallbacks=FUNCTIONAL_FALLBACKS,
         dtypes=DTYPES,
         unsupported_dtypes=UNSUPPORTED_DTYPES,
@@ -367,5 +371,7 @@ SURFACES += (
         FUNCTIONAL_SURFACE, "torch.func.jvp", lambda function: (f"_, x = torch.func.jvp({function}, (x,), (x,))",)
     ),
     derivative_surface(FUNCTIONAL_SURFACE, "torch.double_backward", compiling.double_backward_lines),
-    mapped_surface(FUNCTIONAL_SURFACE, "torch.func.vmap", "torch.func.vmap"),
+    mapped_surface(
+        replace(FUNCTIONAL_SURFACE, lowerings=LOWERINGS_WITHOUT_GRIDS), "torch.func.vmap", "torch.func.vmap"
+    ),
 )

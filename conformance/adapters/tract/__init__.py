@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api import Step, Unsupported
+from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx.dtypes import ANY_CALL, SCHEMA_DTYPES
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
 from conformance.cases.operators import PadMode
@@ -83,6 +84,7 @@ SURFACES = (
         "tract",
         node_limit,
         SESSION,
+        lowerings=grid_sampling.NOT_WRITTEN,
         composition_limit=composition_limit,
         unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}, "resize": {"float64": FLOAT32_RESIZE}},
     ),

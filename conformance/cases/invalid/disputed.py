@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+import numpy as np
+
 from conformance.cases.arrays import FLOATING_DTYPES, SHORT_FLOATS
 from conformance.cases.case import ARRAYS_KEY, FRAMEWORK_SAME, MIXED_KEY, ArrayUse, Case
 from conformance.cases.operators import WINDOW_PARAMETERS, PadMode
@@ -55,6 +57,10 @@ def _bins_of_different_sizes(case: Case) -> bool:
     return any(size % bins for size, bins in zip(case.shape[2:], case.parameters["output_size"], strict=True))
 
 
+def _has_coordinate_that_is_not_finite(case: Case) -> bool:
+    return not bool(np.isfinite(case.inputs["grid"].make().astype(np.float64)).all())
+
+
 DISPUTED_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
     {
         "WindowExceedsInput": _window_exceeds_input,
@@ -77,6 +83,7 @@ DISPUTED_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "OtherByteOrder": lambda case: case.parameters.get(ARRAYS_KEY) == ArrayUse.BYTE_SWAPPED,
         "BlockOfOneCell": lambda case: case.parameters["block"] == 1,
         "IndicesOfAnotherDtype": lambda case: case.inputs["indices"].dtype != "int64",
+        "CoordinateNotFinite": _has_coordinate_that_is_not_finite,
         "NotFloating": lambda case: case.dtype not in FLOATING_DTYPES,
     }
 )

@@ -70,6 +70,21 @@ def samples_shape_mismatch(case: Case) -> bool:
     return case.inputs["samples"].shape != input_shape("samples", case)
 
 
+def grid_rank_mismatch(case: Case) -> bool:
+    """The number of axes of the grid differs from that of x."""
+    return len(case.inputs["grid"].shape) != len(case.shape)
+
+
+def grid_batch_mismatch(case: Case) -> bool:
+    """The grid has points for another number of images than x has."""
+    return case.inputs["grid"].shape[0] != case.shape[0]
+
+
+def grid_axes_mismatch(case: Case) -> bool:
+    """The points of the grid have more or fewer coordinates than x has spatial axes."""
+    return not grid_rank_mismatch(case) and case.inputs["grid"].shape[-1] != len(case.shape) - 2
+
+
 def _leaves_unit_interval(case: Case, name: str) -> bool:
     numbers = case.inputs[name].make().astype(float)
     return not bool(((numbers >= 0) & (numbers < 1)).all())
@@ -122,6 +137,9 @@ INPUT_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "IndexBelowMinusOne": index_below_minus_one,
         "SamplesShapeMismatch": samples_shape_mismatch,
         "SampleOutOfRange": sample_out_of_range,
+        "GridRankMismatch": grid_rank_mismatch,
+        "GridBatchMismatch": grid_batch_mismatch,
+        "GridAxesMismatch": grid_axes_mismatch,
         "NegativeActivation": negative_activation,
         "DrawsShapeMismatch": draws_shape_mismatch,
         "DrawOutOfRange": draw_out_of_range,

@@ -43,6 +43,8 @@ def violations_for(operator: str) -> Sequence[str]:
         return ()
     known = {*described.defaults, *described.inputs, *described.required_parameters}
     known |= {one.name for one in described.parameters}
+    # The grid has the shape of the output, so no call has an output size besides it.
+    known -= {"output_size"} if "grid" in known else set()
     known |= {PROBABILITIES} if described.arithmetic is Arithmetic.PROBABILITIES else set()
     return tuple(name for name, needed in NEEDED.items() if needed in known)
 
@@ -188,6 +190,9 @@ RAW_CHANGES: Mapping[str, RawChange] = {
     "IndicesShapeMismatch": _with_other_shape("indices", 2),
     "SamplesShapeMismatch": _with_other_shape("samples", 2),
     "DrawsShapeMismatch": _with_other_shape("draws", 2),
+    "GridRankMismatch": _another_axis("grid"),
+    "GridBatchMismatch": _with_other_shape("grid", 0),
+    "GridAxesMismatch": _with_other_shape("grid", -1),
     "IndicesAreFloating": _floating_indices,
 }
 """Changes that cause a violation, by its name."""
@@ -205,6 +210,7 @@ NEEDED: Mapping[str, str] = {
     "PadsRankMismatch": "pads", "OutputSizeRankMismatch": "output_size",
     "OutputPaddingRankMismatch": "output_padding", "KernelRankMismatch": "kernel", "BiasRankMismatch": "bias",
     "IndicesShapeMismatch": "indices", "SamplesShapeMismatch": "samples", "DrawsShapeMismatch": "draws",
+    "GridRankMismatch": "grid", "GridBatchMismatch": "grid", "GridAxesMismatch": "grid",
     "IndicesAreFloating": "indices",
 }  # fmt: skip
 """The parameter or input that an operator needs for each violation, or PROBABILITIES."""

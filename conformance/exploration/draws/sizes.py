@@ -147,6 +147,7 @@ def _draw_blocks(geometry: Geometry, extent: tuple[int, ...], rng: Rng) -> dict[
 OUTPUT_SIZE_DRAWS: Mapping[Geometry, tuple[str, Callable[[int, Rng], int]]] = {
     Geometry.UNPOOLING: ("output_size", lambda size, rng: rng.randint(size, 3 * size)),
     Geometry.FRACTIONS: ("output_size", lambda size, rng: rng.randint(1, max(size - 1, 1))),
+    Geometry.SAMPLING: ("output_size", lambda size, rng: rng.choice((1, size, rng.randint(1, 9)))),
     Geometry.BINS: (
         "output_size",
         lambda size, rng: rng.choice((1, size, rng.randint(1, size + 2), rng.randint(1, 9 * size))),

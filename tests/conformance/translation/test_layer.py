@@ -27,6 +27,7 @@ NOT_PARSED_BACK = {
         for surface in DIALECTS
         if not surface.startswith(("torch", "tf", "keras"))
     },
+    **{(surface, "grid_sample"): "layers with a grid are not read yet" for surface in DIALECTS},
     ("torch.nn", "fractional_max_pool"): "its samples are reversed",
     ("torch.nn.functional", "fractional_max_pool"): "its samples are reversed",
     ("jax.lax", "global_max_pool"): "a reduction, not a layer",

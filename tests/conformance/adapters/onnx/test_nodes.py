@@ -1,5 +1,7 @@
 """The module `nodes` of ONNX."""
 
+from conformance.adapters.onnx.nodes import grid_sample
+from conformance.cases.steps import case_step
 from conformance.translation.lowering import translate
 from tests.conformance.adapters.onnx.programs import PLANE, both, nodes
 
@@ -77,6 +79,24 @@ def test_resize_names_rules_that_are_not_the_default(made, surface):
     assert node.endswith("axes=[2, 3], coordinate_transformation_mode='asymmetric', nearest_mode='floor'")
     (node,) = nodes(translate(made("resize", f"{PLANE}, size: [4, 4], mode: cubic, cubic_a: -0.5"), surface))
     assert node.endswith("mode='cubic', cubic_coeff_a=-0.5")
+
+
+@both
+def test_grid_sample_names_what_is_not_the_default(made, surface):
+    plane = f"{PLANE}, grid: {{values: integers}}, output_size: [2, 3]"
+    assert nodes(translate(made("grid_sample", f"{plane}, mode: linear"), surface)) == [
+        '"GridSample", ["x", "grid"], ["y"]'
+    ]
+    text = f"{plane}, mode: nearest, padding_mode: border, align_corners: true"
+    assert nodes(translate(made("grid_sample", text), surface)) == [
+        '"GridSample", ["x", "grid"], ["y"], mode=\'nearest\', padding_mode=\'border\', align_corners=1'
+    ]
+
+
+def test_modes_of_grid_sample_have_other_names_before_opset_20(made):
+    step = case_step(made("grid_sample", f"{PLANE}, grid: {{values: integers}}, output_size: [2, 3], mode: cubic"))
+    assert grid_sample(step, opset_version=16) == 'GridSample(x, grid, mode="bicubic")'
+    assert grid_sample(step, opset_version=20) == 'GridSample(x, grid, mode="cubic")'
 
 
 @both

@@ -1,0 +1,80 @@
+"""Tests of reference.geometry.grids."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from reference.geometry.grids import (
+    OUTSIDE,
+    GridAxis,
+    axis_taps,
+    combine_taps,
+    nearest_taps,
+    slope_kernel,
+    value_kernel,
+)
+
+UNIT = 2.0**-24
+
+
+@pytest.mark.parametrize(("align_corners", "ends"), [(False, (Fraction(-1, 2), Fraction(7, 2))), (True, (0, 3))])
+def test_the_ends_of_the_grid_are_edges_or_centres(align_corners, ends):
+    axis = GridAxis(4, "zeros", align_corners)
+    assert (axis.coordinate(Fraction(-1)), axis.coordinate(Fraction(1))) == ends
+
+
+@pytest.mark.parametrize(
+    ("padding_mode", "align_corners", "sources"),
+    [
+        ("zeros", False, [OUTSIDE, OUTSIDE, OUTSIDE, 0, 1, 2, OUTSIDE, OUTSIDE, OUTSIDE, OUTSIDE]),
+        ("border", False, [0, 0, 0, 0, 1, 2, 2, 2, 2, 2]),
+        ("reflection", False, [2, 1, 0, 0, 1, 2, 2, 1, 0, 0]),
+        ("reflection", True, [1, 2, 1, 0, 1, 2, 1, 0, 1, 2]),
+    ],
+)
+def test_cells_of_the_continued_plane(padding_mode, align_corners, sources):
+    assert GridAxis(3, padding_mode, align_corners).source(np.arange(-3, 7)).tolist() == sources
+
+
+def test_one_cell_mirrored_at_its_centre_is_repeated():
+    assert GridAxis(1, "reflection", True).source(np.arange(-3, 4)).tolist() == [0] * 7
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_weights_add_up_to_one_and_slopes_to_zero(mode):
+    axis, numbers = GridAxis(5, "border", False), np.array([[-1.7, -0.3, 0.0, 0.2, 1.1]])
+    for kernel, total in ((value_kernel(mode), 1), (slope_kernel(mode), 0)):
+        taps = axis_taps(axis, numbers, kernel, UNIT, UNIT)
+        assert (taps.numerators.sum(axis=-1) == total * taps.denominator).all()
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_slopes_are_derivatives_of_weights(mode):
+    value, slope, step = value_kernel(mode).weight, slope_kernel(mode).weight, Fraction(1, 2**30)
+    for number in range(-20, 20):
+        distance = Fraction(number, 9) + Fraction(1, 100)
+        if abs(distance) < value_kernel(mode).reach:
+            difference = (value(distance + step) - value(distance - step)) / (2 * step)
+            assert abs(difference - slope(distance)) < Fraction(1, 2**20)
+
+
+def test_a_tie_has_both_cells_and_other_coordinates_have_no_error():
+    taps = nearest_taps(GridAxis(4, "zeros", False), np.array([[-0.5, 0.1, -1.0]]), UNIT)
+    assert taps.cells.ravel().tolist() == [0, 2, 0]
+    assert taps.near.tolist() == [[[0, 1], [1, 2], [OUTSIDE, 0]]]
+    assert taps.errors.tolist() == [[[1, 1], [0, 0], [1, 1]]]
+
+
+def test_products_of_axes_read_the_flat_plane():
+    rows = (np.array([[[0, 1]]]), np.array([[[3, 1]]]))
+    columns = (np.array([[[OUTSIDE, 2]]]), np.array([[[5, 7]]]))
+    cells, weights = combine_taps((2, 3), [rows, columns])
+    assert cells.tolist() == [[[0, 2, 0, 5]]]
+    assert weights.tolist() == [[[0, 21, 0, 7]]]
+
+
+def test_a_coordinate_far_outside_has_no_error():
+    assert GridAxis(4, "zeros", False).error(1e30, UNIT) == 0
+    with pytest.raises(ValueError, match="a coordinate of more than 262144 cells"):
+        GridAxis(4, "reflection", False).error(1e30, UNIT)
