@@ -32,6 +32,7 @@ from conformance.adapters.api import (
 from conformance.adapters.mxnet import (
     blocks,
     convolution as weights,
+    grid_sampling,
     ndarray as nd,
     padding,
     pooling,
@@ -91,7 +92,7 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "stochastic_pool": "MXNet has no stochastic pooling",
         "stochastic_pool_probabilities": "MXNet has no stochastic pooling",
         "resize": "BilinearResize2D and UpSampling take mxnet.nd arrays only",
-        "grid_sample": "the adapter does not write BilinearSampler yet",
+        "grid_sample": "BilinearSampler takes mxnet.nd arrays only",
     }
 )
 
@@ -120,10 +121,11 @@ UNSUPPORTED_DTYPES = {
     "": floating_only("pooling"),
     **dict.fromkeys(COPYING_OPERATORS, missing_dtypes()),
     "resize": floating_only("resizing"),
+    "grid_sample": floating_only("BilinearSampler"),
     **{one: {**missing_dtypes(), "bool": NO_BOOL_TRANSPOSE} for one in BLOCK_OPERATORS},
     **dict.fromkeys(("conv", "conv_transpose"), unsupported_convolution_dtypes()),
 }
-INPUT_NAMES = ("x", "kernel", "bias", "draws")
+INPUT_NAMES = ("x", "kernel", "bias", "draws", "grid")
 
 NPX_LOWERINGS: Mapping[str, Callable[..., Code]] = {
     "max_pool": pooling.call_pool,
@@ -138,6 +140,7 @@ FALLBACKS: Mapping[str, Lowering] = {
     **windows.fallbacks(padding.NP_API),
     **dict.fromkeys(BLOCK_OPERATORS, blocks.recipe),
     "resize": partial(resizing.resize, api=padding.NP_API),
+    "grid_sample": partial(grid_sampling.grid_sample, api=padding.NP_API),
     "lp_pool": pooling.absolute_lp_pool,
 }
 # Written with a method of the array, which is the same for mxnet.np and mxnet.nd and works for empty arrays.
@@ -223,7 +226,12 @@ SURFACES = (
         {
             **UNSUPPORTED_OPERATORS,
             **_nd_lowerings(
-                {**NPX_LOWERINGS, "adaptive_avg_pool": windows.adaptive_avg_pool_2d, "resize": resizing.resize}
+                {
+                    **NPX_LOWERINGS,
+                    "adaptive_avg_pool": windows.adaptive_avg_pool_2d,
+                    "resize": resizing.resize,
+                    "grid_sample": grid_sampling.grid_sample,
+                }
             ),
             "pad": nd.nonempty_arrays_only(nd.native_pad),
             **dict.fromkeys(BLOCK_OPERATORS, nd.nonempty_arrays_only(blocks.nd_blocks)),

@@ -25,10 +25,10 @@ from conformance.adapters.api import (
     indexed_pad,
     limit_axes,
 )
-from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.paddle import (
     blocks,
     convolution as weights,
+    grid_sampling,
     padding,
     pooling,
     resizing,
@@ -70,6 +70,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "": POOLING_DTYPES,
     **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad"), ARRAY_DTYPES),
     "resize": resizing.NEAREST_DTYPES,
+    "grid_sample": grid_sampling.DTYPES,
     **dict.fromkeys(("conv", "conv_transpose", "relu"), FLOATS),
     "negate": POOLING_DTYPES | {"int64"},
 }
@@ -78,6 +79,7 @@ UNSUPPORTED_DTYPES = {
     **dict.fromkeys((*SELECTION_OPERATORS, "pad"), unsupported_dtypes("pooling", except_dtypes=ARRAY_DTYPES)),
     **dict.fromkeys(BLOCK_OPERATORS, unsupported_dtypes("pixel_shuffle", except_dtypes=ARRAY_DTYPES)),
     "resize": unsupported_dtypes("interpolate", except_dtypes=resizing.NEAREST_DTYPES),
+    "grid_sample": unsupported_dtypes("grid_sample", except_dtypes=grid_sampling.DTYPES),
     "conv": unsupported_dtypes("convolution", except_dtypes=FLOATS),
     "conv_transpose": unsupported_dtypes("transposed convolution", except_dtypes=FLOATS),
 }
@@ -135,7 +137,7 @@ def _fallbacks(write_call: CallWriter, transpose: Lowering, pad: Lowering) -> Ma
 
 
 FIELDS: dict[str, Any] = {
-    "to_framework": dict.fromkeys(("x", "kernel", "bias", "draws"), "paddle.to_tensor({})"),
+    "to_framework": dict.fromkeys(("x", "kernel", "bias", "draws", "grid"), "paddle.to_tensor({})"),
     "to_numpy": "x.numpy()",
     "ones_expression": windows.OPERATIONS.ones,
     "takes_flat_pads": True,
@@ -154,7 +156,7 @@ def _surface(name: str, write_call: CallWriter, pads: tuple[Lowering, Lowering],
             **_lowerings(write_call, conv, transpose, pad, relu),
             **dict.fromkeys(BLOCK_OPERATORS, partial(blocks.blocks, layer=layer)),
             **limit_axes({"resize": partial(resizing.resize, layer=layer)}),
-            **grid_sampling.NOT_WRITTEN,
+            "grid_sample": grid_sampling.grid_sample,
         },
         fallbacks=_fallbacks(write_call, partial(transpose, folded=True), pad),
         words=named.words(write_call, named_pad, layer=layer),

@@ -26,12 +26,20 @@ LAYER_PARAMETERS: Mapping[str, str] = {"kernel": "conv.weight", "bias": "conv.bi
 
 def autograd_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the lines followed by the gradient of one input."""
+    if input_name == "grid":
+        return _grid_gradient(lines)
     return (f"leaf = {input_name}", "leaf.stop_gradient = False", *lines, "(x,) = paddle.grad(x, leaf, grad)")
+
+
+def _grid_gradient(lines: Sequence[str]) -> Sequence[str]:
+    """Return the lines followed by the gradients of both inputs: that of the grid alone ends the process."""
+    leaves = ("image, leaf = x, grid", "image.stop_gradient = leaf.stop_gradient = False")
+    return (*leaves, *lines, "_, x = paddle.grad(x, [image, leaf], grad)")
 
 
 def layer_autograd_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the lines followed by the gradient of one input; kernel and bias are parameters of the layer."""
-    if input_name == "x":
+    if input_name not in LAYER_PARAMETERS:
         return autograd_gradient(lines, names, input_name)
     return (*lines, f"(x,) = paddle.grad(x, {LAYER_PARAMETERS[input_name]}, grad)")
 

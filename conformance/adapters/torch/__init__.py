@@ -35,7 +35,6 @@ from conformance.adapters.api import (
     mapped_surface,
     tuple_of,
 )
-from conformance.adapters.api.resizing import grid_sampling as not_written
 from conformance.adapters.torch import (
     adaptive as regions,
     blocks,
@@ -279,7 +278,6 @@ FUNCTIONAL_LOWERINGS = _lowerings(
     pad=padding.functional_pad,
     relu="F.relu(x)",
 )
-LOWERINGS_WITHOUT_GRIDS = {**FUNCTIONAL_LOWERINGS, **not_written.NOT_WRITTEN}
 FUNCTIONAL_FALLBACKS = _fallbacks(functional_call, weights.functional_transpose, padding.functional_pad)
 # These fallbacks consist of slices and indexing, for which a memory format selects no other kernel.
 SLICED_FALLBACKS = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad", *BLOCK_OPERATORS}
@@ -317,7 +315,7 @@ SURFACES: tuple[Surface, ...] = (
     ),
     _make_surface(
         "torch.channels_last",
-        layout.channels_last_lowerings(LOWERINGS_WITHOUT_GRIDS),
+        layout.channels_last_lowerings(FUNCTIONAL_LOWERINGS),
         fallbacks=layout.channels_last_lowerings(
             {name: lowering for name, lowering in FUNCTIONAL_FALLBACKS.items() if name not in SLICED_FALLBACKS}
         ),
@@ -330,7 +328,7 @@ SURFACES: tuple[Surface, ...] = (
     ),
     _make_surface(
         "torch.compile",
-        LOWERINGS_WITHOUT_GRIDS,
+        FUNCTIONAL_LOWERINGS,
         fallbacks=FUNCTIONAL_FALLBACKS,
         words=FUNCTIONAL_WORDS,
         dtypes=DTYPES,
@@ -345,7 +343,7 @@ SURFACES: tuple[Surface, ...] = (
     ),
     _make_surface(
         "torch.compile.dynamic",
-        LOWERINGS_WITHOUT_GRIDS,
+        FUNCTIONAL_LOWERINGS,
         fallbacks=FUNCTIONAL_FALLBACKS,
         dtypes=DTYPES,
         unsupported_dtypes=UNSUPPORTED_DTYPES,
@@ -371,7 +369,5 @@ SURFACES += (
         FUNCTIONAL_SURFACE, "torch.func.jvp", lambda function: (f"_, x = torch.func.jvp({function}, (x,), (x,))",)
     ),
     derivative_surface(FUNCTIONAL_SURFACE, "torch.double_backward", compiling.double_backward_lines),
-    mapped_surface(
-        replace(FUNCTIONAL_SURFACE, lowerings=LOWERINGS_WITHOUT_GRIDS), "torch.func.vmap", "torch.func.vmap"
-    ),
+    mapped_surface(FUNCTIONAL_SURFACE, "torch.func.vmap", "torch.func.vmap"),
 )
