@@ -145,6 +145,7 @@ UNSUPPORTED_DTYPES = {
     "max_unpool": no_kernel("max unpooling", except_dtypes=CARRIED_DTYPES),
     "conv": no_kernel("convolution", except_dtypes=FLOATING_AND_SIGNED),
     "resize": no_kernel("interpolation", except_dtypes=DTYPES["resize"]),
+    "grid_sample": no_kernel("grid_sample", except_dtypes=FLOATING),
     "conv_transpose": no_kernel("transposed convolution", except_dtypes=DTYPES["conv_transpose"]),
 }
 # Convolutions of integers work as functions, but the constructor of a layer fails before its weights can be set.
