@@ -1,4 +1,4 @@
-"""`conformance compat`: write the answers of releases as data, or add a newer release to such data."""
+"""`conformance compat`: write the answers of releases as data, or add releases to such data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from reports.views.release_markdown import release_page
     "--onto",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Add the releases to this data, those that are newer than its newest one. The file is not changed.",
+    help="Add the releases that are newer or older than all releases of this data. The file is not changed.",
 )
 @click.option(
     "--changes",
@@ -65,21 +65,23 @@ def compat_command(results: tuple[Path, ...], out: Path, onto: Path | None, page
 
 
 def _joined(path: Path, runs: Mapping[str, BackendRun], page: Path | None) -> Mapping[str, Any]:
-    """Return the data of a file with the newer ones of the releases. Raises ConformanceError and ValueError."""
+    """Return the data of a file with the releases that it can be extended by. Raises ConformanceError, ValueError."""
     read_release_data(path)  # raises ConformanceError for an invalid file
     data: Mapping[str, Any] = json.loads(path.read_bytes())
-    newest = Version(data["releases"][-1]["version"])
+    oldest, newest = (Version(data["releases"][end]["version"]) for end in (0, -1))
+    # The nearest release first, so that each one is compared with its neighbour.
+    older = [version for version in reversed(runs) if Version(version) < oldest]
+    newer = [version for version in runs if Version(version) > newest]
     added: list[JoinedRelease] = []
-    for version, run in runs.items():
-        if Version(version) > newest:
-            added.append(join_release(data, version, run))
-            data = added[-1].data
+    for version in (*older, *newer):
+        added.append(join_release(data, version, runs[version]))
+        data = added[-1].data
     if page:
-        write_output(page, release_page(added, data["backend"]))
+        write_output(page, release_page([one for one in added if one.version in newer], data["backend"]))
     for one in added:
         click.echo(f"{data['backend']} {one.version}: {len(one.changes)} changed answers of {one.compared}", err=True)
     if not added:
-        click.echo(f"{data['backend']}: no release is newer than {newest}", err=True)
+        click.echo(f"{data['backend']}: no release is newer than {newest} or older than {oldest}", err=True)
     return data
 
 

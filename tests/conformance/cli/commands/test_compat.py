@@ -112,14 +112,24 @@ def test_equal_answer_extends_its_range(conformance, tmp_path, data):
     assert page.read_text("utf-8").startswith("# alpha 1.2: 0 changed answers\n")
 
 
-@pytest.mark.parametrize("version", ["1.1", "1.0.1"])
-def test_release_that_is_not_newer_is_left_out(conformance, tmp_path, data, version):
+@pytest.mark.parametrize("version", ["1.0", "1.1", "1.0.1"])
+def test_release_between_two_releases_is_left_out(conformance, tmp_path, data, version):
     page = tmp_path / "changes.md"
     status, out, errors = conformance(
         "compat", write(tmp_path / "new", version, WRONG), "--onto", data, "--changes", page
     )
-    assert (status, errors) == (0, ["alpha: no release is newer than 1.1"])
+    assert (status, errors) == (0, ["alpha: no release is newer than 1.1 or older than 1.0"])
     assert json.loads(out) == json.loads(data.read_bytes())
+    assert page.read_text("utf-8") == "# alpha: no newer release\n"
+
+
+def test_older_releases_join_data(conformance, tmp_path, data):
+    page = tmp_path / "changes.md"
+    results = [write(tmp_path / version, version, one) for version, one in (("0.8", WRONG), ("0.9", RIGHT))]
+    status, out, errors = conformance("compat", *results, "--onto", data, "--changes", page)
+    assert (status, errors) == (0, ["alpha 0.9: 0 changed answers of 1", "alpha 0.8: 1 changed answers of 1"])
+    assert answers(out) == [("differ value", None, "0.9"), ("agree", "0.9", None)]
+    assert [one["version"] for one in json.loads(out)["releases"]] == ["0.8", "0.9", "1.0", "1.1"]
     assert page.read_text("utf-8") == "# alpha: no newer release\n"
 
 

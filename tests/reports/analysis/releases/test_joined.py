@@ -1,4 +1,4 @@
-"""Release data with a newer release."""
+"""Release data with a newer or an older release."""
 
 import json
 
@@ -83,3 +83,35 @@ def test_release_of_another_processor_has_its_instruction_sets(tmp_path):
     assert found.data["releases"][-1]["cpu"] == list(environment.cpu)
     assert found.data["releases"][-1]["platform"] == environment.platform
     assert not join_release(found.data, "1.2", loaded(tmp_path, "1.2", RIGHT)).other_cpu
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected", "changes"),
+    [
+        (RIGHT, [RIGHT], [("agree", None, None)], 0),
+        (RIGHT, [WRONG], [("differ value", None, "1.1"), ("agree", "1.1", None)], 1),
+        (RIGHT, [], [("agree", "1.1", None)], 0),
+        (example.unsupported(CASE, "alpha.nn"), [WRONG], [("differ value", None, "1.1"), ("agree", "1.2", None)], 0),
+    ],
+)
+def test_ranges_of_a_record_with_an_older_release(tmp_path, old, new, expected, changes):
+    runs = {version: loaded(tmp_path, version, one) for version, one in (("1.1", old), ("1.2", RIGHT))}
+    found = join_release(release_data(runs), "1.0", loaded(tmp_path, "1.0", *new))
+    jsonschema.validate(found.data, json.loads((ROOT / "docs" / "compat" / "schema.json").read_text("utf-8")))
+    assert [one["version"] for one in found.data["releases"]] == ["1.0", "1.1", "1.2"]
+    assert ends(found) == expected
+    assert len(found.changes) == changes
+
+
+def test_older_release_gives_the_data_of_all_releases_at_once(tmp_path):
+    runs = {version: loaded(tmp_path, version, one) for version, one in (("1.0", WRONG), ("1.1", RIGHT))}
+    at_once = release_data(runs)
+    found = join_release(release_data({"1.1": runs["1.1"]}), "1.0", runs["1.0"]).data
+    del at_once["records"][0]["ranges"][1]["cause"]
+    assert found == at_once
+
+
+def test_release_between_two_releases_is_rejected(tmp_path):
+    data = release_data({version: loaded(tmp_path, version, RIGHT) for version in ("1.0", "1.2")})
+    with pytest.raises(ValueError, match=r"release 1\.1 is not newer than 1\.2 or older than 1\.0"):
+        join_release(data, "1.1", loaded(tmp_path, "1.1", RIGHT))
