@@ -26,10 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from conformance.adapters.api import Level, Lowering, Surface
-from conformance.adapters.api.blocks import recipes as blocks
 from conformance.adapters.api.javascript import JAVASCRIPT, NpmPackages, in_page, missing_chromium
-from conformance.adapters.api.resizing import grid_sampling, rules as resizing
 from conformance.adapters.api.source_text import array_text
+from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.graph import OPSET_VERSION
 from conformance.adapters.onnx.runtimes import runtime_surface
 from conformance.adapters.onnx.windows import NodeLimit
@@ -62,6 +61,9 @@ ON_WEBGPU_ONLY = ', extra: { session: { disable_cpu_ep_fallback: "1" } }'
 # Constant arrays are written as NumPy code, like other constants of a graph.
 LANGUAGE = replace(JAVASCRIPT, array=array_text)
 
+# Resize without the attribute axes, which these backends do not read.
+RESIZE_OF_ALL_AXES: Lowering = partial(nodes.resize, all_axes=True)
+
 
 def _page(file: str, provider: str, opset: int, more: str = "", output: str = "") -> str:
     return in_page(PAGE_SETUP.format(file=file, provider=provider, opset=opset, more=more, output=output))
@@ -69,15 +71,7 @@ def _page(file: str, provider: str, opset: int, more: str = "", output: str = ""
 
 def _surface(name: str, mode: str, limit: NodeLimit, **fields: Any) -> Surface:
     surface = runtime_surface(f"ortjs.{name}", limit, (), **fields)
-    lowerings = {
-        **surface.lowerings,
-        **resizing.NOT_WRITTEN,
-        **blocks.NOT_WRITTEN,
-        **grid_sampling.NOT_WRITTEN,
-    }
-    return replace(
-        surface, lowerings=lowerings, wrap_program=graph_lines, language=LANGUAGE, select_mode=lambda _case: mode
-    )
+    return replace(surface, wrap_program=graph_lines, language=LANGUAGE, select_mode=lambda _case: mode)
 
 
 def _cpu_surface(name: str, mode: str) -> Surface:
@@ -85,9 +79,17 @@ def _cpu_surface(name: str, mode: str) -> Surface:
 
 
 def _graphics_surface(
-    name: str, mode: str, limit: NodeLimit, lowerings: Mapping[str, Lowering] | None = None, **fields: Any
+    name: str,
+    mode: str,
+    limit: NodeLimit,
+    lowerings: Mapping[str, Lowering] | None = None,
+    *,
+    resize: Lowering = nodes.resize,
+    **fields: Any,
 ) -> Surface:
-    surface = _surface(name, mode, limit, missing_requirement=missing_chromium, max_level=Level.SMOKE, **fields)
+    own = {"resize": resize}
+    level = Level.SMOKE
+    surface = _surface(name, mode, limit, lowerings=own, missing_requirement=missing_chromium, max_level=level, **fields)
     indices = partial(limits.without_indices, surface.lowerings["max_pool_with_indices"])
     return replace(
         surface,
@@ -112,12 +114,14 @@ SURFACES = (
         _page("ort.min.js", "webgpu", WEBGPU_OPSET, ON_WEBGPU_ONLY),
         limits.jsep_limit,
         {"conv": limits.explicit_conv},
+        resize=RESIZE_OF_ALL_AXES,
         composition_limit=limits.jsep_composition_limit,
     ),
     _graphics_surface(
         "webgl",
         _page("ort.webgl.min.js", "webgl", WEBGPU_OPSET, output=', "float32"'),
         limits.webgl_limit,
+        resize=RESIZE_OF_ALL_AXES,
         composition_limit=limits.webgl_composition_limit,
     ),
 )

@@ -66,6 +66,8 @@ def _attribute_text(value: ast.expr) -> str:
     if isinstance(value, ast.Attribute):
         return str(ELEMENT_TYPES[value.attr])
     found = ast.literal_eval(value)
+    if isinstance(found, float):
+        return f"{{ float: {number(found)} }}"
     return _quoted(found) if isinstance(found, str) else _integers(found)
 
 

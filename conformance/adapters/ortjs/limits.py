@@ -16,15 +16,18 @@ from conformance.adapters.api import (
     too_many_axes,
 )
 from conformance.adapters.onnx import nodes
-from conformance.cases.operators import PadMode, Rounding
+from conformance.cases.operators import PadMode, ResizeMode, Rounding
 
-MISSING_KERNELS = frozenset({"lp_pool", "max_unpool"})
+MISSING_KERNELS = frozenset({"lp_pool", "max_unpool", "grid_sample", "space_to_depth"})
 PLANE_RANK = 2
 # Not a rejected call: every later session of the page fails.
 NOT_ROUNDED_UP = Unsupported('"ceil_mode kernel execution is not yet implemented"')
 NO_GROUPS = Unsupported('"Conv3D does not support grouped convolution"')
 NO_UNEQUAL_PADS = Unsupported('Conv of three axes takes equal pads only: "Unsupported padding parameter"')
 NO_INFINITE_VALUE = Unsupported("a shader with the value of Pad: \"'Infinity' : undeclared identifier\"")
+NO_RESIZED_ROWS_OR_VOLUMES = Unsupported('"Cubic mode only supports input dims 2 and 4"')
+NO_SIZES = Unsupported('Resize with sizes: "data type is not float (float32, float64)"')
+NO_NEAREST = Unsupported("\"resize (packed) does not support mode: 'nearest'\"")
 NO_INDICES = Unsupported("MaxPool does not return indices on a graphics card")
 
 
@@ -38,7 +41,7 @@ def _missing_kernel(step: Step) -> Unsupported | None:
 
 def webgpu_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node on `webgpu`."""
-    unsupported = _missing_kernel(step)
+    unsupported = _missing_kernel(step) or _cubic_limit(step)
     if unsupported or step.rank <= PLANE_RANK:
         return unsupported
     if step.operator == "conv_transpose":
@@ -54,7 +57,12 @@ def jsep_limit(step: Step) -> Unsupported | None:
         return Unsupported('"Pooling with kernelShape.length > 2 is not supported for NHWC format."')
     if step.operator == "conv_transpose" and step.rank > PLANE_RANK:
         return Unsupported('"currently only support 2-dimensional conv"')
-    return _missing_kernel(step)
+    return _missing_kernel(step) or _cubic_limit(step)
+
+
+def _cubic_limit(step: Step) -> Unsupported | None:
+    is_cubic = step.operator == "resize" and step.parameters["mode"] == ResizeMode.CUBIC
+    return NO_RESIZED_ROWS_OR_VOLUMES if is_cubic and step.rank != PLANE_RANK else None
 
 
 def webgl_limit(step: Step) -> Unsupported | None:
@@ -63,7 +71,15 @@ def webgl_limit(step: Step) -> Unsupported | None:
         return Unsupported('"currently only support 2-dimensional conv"')
     if step.parameters.get("rounding") == Rounding.CEIL:
         return Unsupported('"using ceil() in shape computation is not yet supported"')
+    if step.operator == "resize":
+        return _webgl_resize_limit(step)
     return _webgl_pad_limit(step) if step.operator == "pad" else _missing_kernel(step)
+
+
+def _webgl_resize_limit(step: Step) -> Unsupported | None:
+    if step.parameters.get("size") is not None:
+        return NO_SIZES
+    return NO_NEAREST if step.parameters["mode"] == ResizeMode.NEAREST else None
 
 
 def _webgl_pad_limit(step: Step) -> Unsupported | None:

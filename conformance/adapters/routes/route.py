@@ -17,16 +17,9 @@ from conformance.adapters.api import (
     calls_with_other_sizes,
     function_lines,
 )
-from conformance.adapters.api.blocks import recipes as blocks
-from conformance.adapters.api.resizing import grid_sampling, rules as resizing
 from conformance.cases.operators import WEIGHT_INPUTS
 from reports.results.vocabulary import Level
 
-NOT_WRITTEN: Mapping[str, Lowering] = {
-    **resizing.NOT_WRITTEN,
-    **blocks.NOT_WRITTEN,
-    **grid_sampling.NOT_WRITTEN,
-}
 FIXED: Sizes = MappingProxyType({})
 """The sizes of a model whose inputs have fixed extents."""
 SourceExport = Callable[[Sequence[str], Sequence[str], Sequence[str], Sizes], Sequence[str]]
@@ -147,8 +140,6 @@ def make_route(
     route = replace(
         source,
         name=name,
-        lowerings={**source.lowerings, **NOT_WRITTEN},
-        fallbacks={one: lowering for one, lowering in source.fallbacks.items() if one not in NOT_WRITTEN},
         to_numpy=to_numpy,
         words={},
         chain_words={},

@@ -28,10 +28,8 @@ from conformance.adapters.api import (
     Unsupported,
     limit_axes,
 )
-from conformance.adapters.api.blocks import recipes as blocks
 from conformance.adapters.api.javascript import INDENT, JAVASCRIPT, NpmPackages, in_page, missing_chromium
-from conformance.adapters.api.resizing import rules as resizing
-from conformance.adapters.tfjs import convolution, padding, pooling
+from conformance.adapters.tfjs import convolution, padding, pooling, resizing
 from conformance.cases.steps import BuildingBlock
 
 NPM_PACKAGES = NpmPackages("TensorFlow.js", "tfjs", Path(__file__).parent / "javascript" / "layouts.mjs")
@@ -81,8 +79,9 @@ LOWERINGS: Mapping[str, Lowering] = {
     "global_max_pool": partial(pooling.global_pool, "max"),
     "global_avg_pool": partial(pooling.global_pool, "mean"),
     "pad": padding.pad,
-    **resizing.NOT_WRITTEN,
-    **blocks.NOT_WRITTEN,
+    "resize": resizing.resize,
+    "depth_to_space": resizing.depth_to_space,
+    "space_to_depth": lambda _step: resizing.NO_SPACE_TO_DEPTH,
     "relu": lambda _step: "tf.relu(x)",
 }
 FALLBACKS: Mapping[str, Lowering] = {

@@ -13,7 +13,7 @@ const ARRAYS = {
   bool: Uint8Array, int8: Int8Array, uint8: Uint8Array, int16: Int16Array, uint16: Uint16Array, int32: Int32Array,
   uint32: Uint32Array, float32: Float32Array, float64: Float64Array, ...LONG_INTEGERS,
 };
-const INT = 2, STRING = 3, INTS = 7; // AttributeProto.AttributeType
+const FLOAT = 1, INT = 2, STRING = 3, INTS = 7; // AttributeProto.AttributeType
 
 const utf8 = new TextEncoder();
 
@@ -28,6 +28,10 @@ function varint(value) {
 
 /** Return a field whose value is an integer. */
 const integer = (field, value) => Uint8Array.from([...varint(field * 8), ...varint(value)]);
+
+/** Return a field whose value is a float32 number. */
+const float32 = (field, value) =>
+  Uint8Array.from([...varint(field * 8 + 5), ...new Uint8Array(Float32Array.of(value).buffer)]);
 
 /** Return a field whose value is a text, bytes or a message: a list of fields. */
 function bytes(field, value) {
@@ -48,10 +52,11 @@ function joined(parts) {
 function attribute(name, value) {
   if (typeof value === "string") return [bytes(1, name), bytes(4, value), integer(20, STRING)];
   if (Array.isArray(value)) return [bytes(1, name), ...value.map((one) => integer(8, one)), integer(20, INTS)];
+  if (typeof value === "object") return [bytes(1, name), float32(2, value.float), integer(20, FLOAT)];
   return [bytes(1, name), integer(3, value), integer(20, INT)];
 }
 
-/** Return a node. Attributes are numbers, lists of numbers and texts. */
+/** Return a node. Attributes are integers, lists of integers, texts, and objects such as { float: -0.5 }. */
 export function node(type, inputs, outputs, attributes = {}) {
   return [
     ...inputs.map((name) => bytes(1, name)),
