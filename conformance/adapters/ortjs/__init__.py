@@ -89,7 +89,9 @@ def _graphics_surface(
 ) -> Surface:
     own = {"resize": resize}
     level = Level.SMOKE
-    surface = _surface(name, mode, limit, lowerings=own, missing_requirement=missing_chromium, max_level=level, **fields)
+    surface = _surface(
+        name, mode, limit, lowerings=own, missing_requirement=missing_chromium, max_level=level, **fields
+    )
     indices = partial(limits.without_indices, surface.lowerings["max_pool_with_indices"])
     return replace(
         surface,

@@ -40,6 +40,11 @@ def test_a_constant_that_no_node_reads_is_not_written():
     assert 'made = array("float64", [3], [1, 1, 1])' in lines
 
 
+def test_floats_are_objects():
+    (line,) = [one for one in graph_lines(["x = Resize(x, cubic_coeff_a=-0.5)"], ["x"]) if "Resize" in one]
+    assert line == '    node("Resize", ["x"], ["y"], { cubic_coeff_a: { float: -0.5 } }),'
+
+
 def test_attributes_are_numbers_lists_and_texts():
     (line,) = [
         one

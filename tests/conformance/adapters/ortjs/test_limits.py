@@ -21,6 +21,12 @@ LIMITS = {"webgpu": limits.webgpu_limit, "jsep": limits.jsep_limit, "webgl": lim
         ("lp_pool/1d-third-power", "webgpu", "LpPool"),
         ("max_pool_with_indices/2d-indices", "webgpu", "indices"),
         ("max_unpool/1d-back-to-their-places", "jsep", "MaxUnpool"),
+        ("grid_sample/2d-nearest", "webgl", "GridSample"),
+        ("space_to_depth/2d-dcr", "webgpu", "SpaceToDepth"),
+        ("resize/1d-cubic-up-by-two", "webgpu", "Cubic mode"),
+        ("resize/1d-cubic-up-by-two", "jsep", "Cubic mode"),
+        ("resize/2d-linear-float64", "webgl", "sizes"),
+        ("resize/1d-nearest-kept-scale", "webgl", "nearest"),
     ],
 )
 def test_a_node_without_a_kernel_has_a_reason(case, surface, reason):
@@ -28,7 +34,9 @@ def test_a_node_without_a_kernel_has_a_reason(case, surface, reason):
 
 
 @pytest.mark.parametrize("surface", LIMITS)
-@pytest.mark.parametrize("case", ["max_pool/book-2d", "avg_pool/2d-padding-1", "conv/2d-groups"])
+@pytest.mark.parametrize(
+    "case", ["max_pool/book-2d", "avg_pool/2d-padding-1", "conv/2d-groups", "resize/2d-linear-up-by-two"]
+)
 def test_other_nodes_have_none(case, surface):
     assert LIMITS[surface](case_step(CASES[case])) is None
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import struct
 import subprocess
 from dataclasses import replace
 
@@ -143,7 +144,10 @@ def fields(data):
 
     while at < len(data):
         key = varint()
-        value = varint()
+        if key & 7 == 5:
+            value, at = struct.unpack("<f", data[at : at + 4])[0], at + 4
+        else:
+            value = varint()
         if key & 7 == 2:
             value, at = data[at : at + value], at + value
         found.append((key >> 3, value))
@@ -160,7 +164,8 @@ def run_model(script):
 @needs_node
 def test_a_model_has_the_fields_of_the_format():
     text = run_model(
-        'const nodes = [node("Pad", ["x", "pads"], ["y"], { mode: "edge", axis: -1, ints: [300, -2] })];\n'
+        'const attributes = { mode: "edge", axis: -1, ints: [300, -2], a: { float: -0.5 } };\n'
+        'const nodes = [node("Pad", ["x", "pads"], ["y"], attributes)];\n'
         'const x = array("float32", [2, 3], [1, 2, 3, 4, 5, 6]);\n'
         'console.log(JSON.stringify([...model(26, nodes, { x }, { pads: array("int64", [2], [1, -1]) })]));'
     )
@@ -177,6 +182,7 @@ def test_a_model_has_the_fields_of_the_format():
         [(1, b"mode"), (4, b"edge"), (20, 3)],
         [(1, b"axis"), (3, minus), (20, 2)],
         [(1, b"ints"), (8, 300), (8, minus - 1), (20, 7)],
+        [(1, b"a"), (2, -0.5), (20, 1)],
     ]
     (constant,) = (fields(value) for number, value in graph if number == 5)
     assert constant == [(1, 2), (2, 7), (8, b"pads"), (9, np.array([1, -1]).tobytes())]
