@@ -70,7 +70,7 @@ def _joined(path: Path, runs: Mapping[str, BackendRun], page: Path | None) -> Ma
     data: Mapping[str, Any] = json.loads(path.read_bytes())
     oldest, newest = (Version(data["releases"][end]["version"]) for end in (0, -1))
     # The nearest release first, so that each one is compared with its neighbour.
-    older = [version for version in reversed(runs) if Version(version) < oldest]
+    older = [version for version in reversed([*runs]) if Version(version) < oldest]
     newer = [version for version in runs if Version(version) > newest]
     added: list[JoinedRelease] = []
     for version in (*older, *newer):
