@@ -98,9 +98,15 @@ def _floating_indices(case: Case, _axis: int, _amount: int) -> Mapping[str, Any]
 
 
 def _window_beyond_input(case: Case, axis: int, amount: int) -> int:
+    """Return a window that exceeds the padded input, by a stride or more if sizes are rounded up.
+
+    A smaller excess gives one window by PyTorch's formula, ceil((input - window) / stride) + 1.
+    """
     padding = case.parameters["padding"]
     padded = case.shape[2 + axis] + (0 if isinstance(padding, str) else sum(padding[axis]))
-    return (padded - 1) // int(case.parameters["dilation"][axis]) + 2 + amount
+    rounds_up = case.parameters.get("rounding", "floor") != "floor"
+    allowed = padded + (int(case.parameters["stride"][axis]) - 1 if rounds_up else 0)
+    return (allowed - 1) // int(case.parameters["dilation"][axis]) + 2 + amount
 
 
 def _padding_beyond_output(case: Case, axis: int, amount: int) -> list[int]:
