@@ -6,9 +6,9 @@
 
 `search` explores the operator and the surface of each bug of a release, with the draws of
 `conformance explore --operator O --surface S --seed N`, until the bug is found or the limit is reached. Ledger entries
-that match the case of the bug are removed, so that its difference is not a known one. Metamorphic relations are not
-checked. With --fixed, the programs are those for the release, and only bugs with a fixed release are searched. Each
-search adds a line to the file of rows.
+that match the case of the bug or name its report are removed, so that its difference is not a known one. Metamorphic
+relations are not checked. With --fixed, the programs are those for the release, and only bugs with a fixed release are
+searched. Each search adds a line to the file of rows.
 
 A difference may be the bug if it has its kind: a wrong result, a call that is accepted or rejected wrongly, or a crash.
 It is the bug if a removed ledger entry describes the drawn case. Other differences of this kind are written, up to a
@@ -45,7 +45,7 @@ from conformance.exploration.explorer import CANDIDATES_PER_GENERATION, Explorer
 from conformance.exploration.oracles import ReferenceOrSurfacesOracle
 from conformance.exploration.space import OperatorSpace
 from conformance.judging.ledger import Ledger
-from docs.generate.replay import Bug, Replay, answers_by_key, read_bugs, replays, run_data
+from docs.generate.replay import TRACKER, Bug, Replay, answers_by_key, read_bugs, replays, run_data
 from docs.generate.replay_measured import EXPLORED_FILE, FOLDER, Explored, Found, read_data
 from reports.results.vocabulary import DifferenceKind, Outcome
 
@@ -172,17 +172,20 @@ def bugs_in(release: str, surfaces: Iterable[str], found: Iterable[Replay], matc
     ]
 
 
-def divide_ledger(ledger: Ledger, case: Case, surface: str) -> tuple[Ledger, Ledger]:
-    """Return the ledger without the entries that match a case on a surface, and these entries for generated cases.
+def divide_ledger(ledger: Ledger, bug: Bug, case: Case) -> tuple[Ledger, Ledger]:
+    """Return the ledger without the entries of a bug, and these entries for generated cases.
 
-    Versions, processor and device do not matter.
+    They are those of its surface that match its case or name one of its reports. Versions, processor and device do not
+    matter.
     """
+    reports = {TRACKER.format(*report.split("#")) for report in (bug.report, *bug.also)}
 
     def matches(entry: Any) -> bool:
         anywhere = Ledger((replace(entry, versions={}, cpu=(), device=()),))
-        return anywhere.find_entry(case, surface, {}) is not None
+        issue = (entry.issue or "").replace("/pull/", "/issues/")
+        return issue in reports or anywhere.find_entry(case, bug.surface, {}) is not None
 
-    own = {entry.id for entry in ledger.entries if entry.matches_surface(surface) and matches(entry)}
+    own = {entry.id for entry in ledger.entries if entry.matches_surface(bug.surface) and matches(entry)}
     others = Ledger(tuple(entry for entry in ledger.entries if entry.id not in own))
     removed = Ledger(tuple(entry for entry in ledger.entries if entry.id in own))
     return others, removed.for_generated_cases()
@@ -207,7 +210,7 @@ def explore_bug(
     start, cpu = time.monotonic(), cpu_seconds()
     current = RunTarget(where.backend, where.python)
     backend = backend_of_release(where.backend, where.release) if where.fixed else current.backend
-    others, removed = divide_ledger(current.ledger(), case, bug.surface)
+    others, removed = divide_ledger(current.ledger(), bug, case)
     spaces = {case.operator: OperatorSpace.from_sweeps(case.operator, loading.load_catalogue().sweeps)}
 
     def evaluator_of(of: Backend, python: str) -> LocalEvaluator:

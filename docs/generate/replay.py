@@ -189,9 +189,15 @@ def _exploration_values(explored: Sequence[Explored]) -> dict[str, Any]:
         "shown": len({one.key for one in explored if one.found}),
         "numbers": sorted(one.found.number for one in explored if one.found),
         "hours": measured.explored_hours(explored),
-        "limits": sorted({one.limit for one in explored}),
+        "limits": alternatives(f"{limit:,}" for limit in sorted({one.limit for one in explored})),
         "standard": measured.read_standard_runs(),
     }
+
+
+def alternatives(texts: Iterable[str]) -> str:
+    """Return texts as alternatives, such as `50, 500 or 2,000`."""
+    *others, last = texts
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _false_alarm_values() -> dict[str, Any]:

@@ -63,17 +63,31 @@ def test_bugs_of_a_release():
     assert cases("1.0", surfaces=("t",)) == []
 
 
+def divided(catalogue, case_id, surface, report="a/b#1"):
+    """Return the ids of the ledger entries that remain, and of those that are removed, for a bug."""
+    (case,) = [one for one in catalogue.cases if one.id == case_id]
+    others, removed = MODULE["divide_ledger"](load_ledger(), Bug(report, "wrong", case=case_id, surface=surface), case)
+    return {entry.id for entry in others.entries}, {entry.id for entry in removed.entries}
+
+
+IDS = {entry.id for entry in load_ledger().entries}
+MAXIMUM_ENTRY = "onnxruntime-maximum-compares-low-halves-as-signed"
+
+
 def test_the_entry_of_a_case_is_removed_and_no_other(catalogue):
-    (case,) = [one for one in catalogue.cases if one.id == "global_max_pool/beyond-the-sign-in-uint32"]
-    ledger = load_ledger()
-    others, removed = MODULE["divide_ledger"](ledger, case, "onnxruntime")
-    names = {entry.id for entry in removed.entries}
-    assert names == {"onnxruntime-maximum-compares-low-halves-as-signed"}
-    assert {entry.id for entry in others.entries} == {entry.id for entry in ledger.entries} - names
-    assert MODULE["divide_ledger"](ledger, case, "no.surface") == (
-        Ledger(ledger.entries),
-        Ledger((), for_exploration=True),
-    )
+    case_id = "global_max_pool/beyond-the-sign-in-uint32"
+    assert divided(catalogue, case_id, "onnxruntime") == (IDS - {MAXIMUM_ENTRY}, {MAXIMUM_ENTRY})
+    assert divided(catalogue, case_id, "no.surface") == (IDS, set())
+
+
+def test_the_entries_that_name_the_report_are_removed(catalogue):
+    case_id, report = "fractional_max_pool/rejects/window-is-zero", "pytorch/pytorch#188218"
+    both = {"torch-fractional-window-not-positive", "torch-fractional-3d-window-not-positive"}
+    assert divided(catalogue, case_id, "torch.nn.functional", report) == (IDS - both, both)
+    # torch.nn.FractionalMaxPool3d checks the window.
+    assert divided(catalogue, case_id, "torch.nn", report)[1] == {"torch-fractional-window-not-positive"}
+    # This entry names a pull request.
+    assert divided(catalogue, case_id, "onnx.reference", "onnx/onnx#8199")[1] == {"onnx-evaluator-does-not-crop"}
 
 
 def row(*differences, **fields):

@@ -113,3 +113,10 @@ def test_an_unknown_key_is_an_error(tmp_path):
     path.write_text("- report: a/b#1\n  problem: wrong\n  detected: true\n", "utf-8")
     with pytest.raises(ConformanceError, match=r"bugs\.yaml: .*unknown field `detected`"):
         replay.read_bugs(path)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"), [(["20"], "20"), (["20", "500"], "20 or 500"), (["20", "500", "2,000"], "20, 500 or 2,000")]
+)
+def test_alternatives(texts, expected):
+    assert replay.alternatives(texts) == expected
