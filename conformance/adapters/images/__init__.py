@@ -10,6 +10,7 @@ Differences from direct calls:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from conformance.adapters.api import ALL_DTYPES, FLOATING, Lowering, Surface, Unsupported, unsupported_operators
 from conformance.adapters.images import resizing
@@ -45,7 +46,7 @@ SKIMAGE_REASONS = {"float16": Unsupported("skimage.transform.resize returns floa
 
 def _surface(name: str, lowering: Lowering, reasons: Mapping[str, Unsupported], *, channels_last: bool) -> Surface:
     reasons = {"bfloat16": NO_BFLOAT16, **reasons}
-    layout = {"to_framework": {"x": "np.moveaxis({}, 1, -1)"}, "to_numpy": "np.moveaxis(x, -1, 1)"}
+    layout: dict[str, Any] = {"to_framework": {"x": "np.moveaxis({}, 1, -1)"}, "to_numpy": "np.moveaxis(x, -1, 1)"}
     return Surface(
         f"images.{name}",
         {"resize": lambda step: reasons.get(step.dtype) or lowering(step), **NOT_WRITTEN},

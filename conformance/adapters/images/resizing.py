@@ -40,6 +40,7 @@ NO_FLOAT16 = Unsupported("OpenCV does not interpolate float16")
 NO_OPENCV_RULE = Unsupported(
     "the coordinates of OpenCV are half_pixel; those of INTER_NEAREST are asymmetric, rounded down"
 )
+OTHER_SIZE = Unsupported("OpenCV rounds the size to the nearest whole number")
 OTHER_CUBIC = Unsupported("the parameter of INTER_CUBIC is -0.75")
 NO_SCIPY_RULE = Unsupported(
     "the coordinates of ndimage.zoom are half_pixel or align_corners; at ties, the upper cell is copied"
@@ -104,10 +105,19 @@ def opencv_resize(step: Step) -> Code:
         interpolation=f"cv2.{interpolation}",
     )
     # The function drops an axis of one channel.
-    return f"np.stack([{image}.reshape({', '.join(map(str, resized_extents(step)))}, -1) for image in x])"
+    return f"np.stack([{image}.reshape({', '.join(map(str, _opencv_size(step)))}, -1) for image in x])"
+
+
+def _opencv_size(step: Step) -> tuple[int, ...]:
+    """Return the size of the result: that of the call, or the one that OpenCV computes from the scale."""
+    size: tuple[int, ...] | None = step.parameters.get("size")
+    scale = step.parameters.get("scale") or ()
+    return tuple(round(n * by) for n, by in zip(step.shape[2:], scale, strict=False)) if size is None else size
 
 
 def _opencv_interpolation(step: Step) -> str | Unsupported:
+    if not omits_coordinates(step) and _opencv_size(step) != resized_extents(step):
+        return OTHER_SIZE
     mode = ResizeMode(step.parameters["mode"])
     if mode is ResizeMode.NEAREST:
         return _opencv_nearest(step)

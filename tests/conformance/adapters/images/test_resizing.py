@@ -14,6 +14,7 @@ from conformance.adapters.images.resizing import (
     NO_ZOOM,
     NOT_FLOAT32,
     OTHER_CUBIC,
+    OTHER_SIZE,
     SIZE_ONLY,
     SPLINE,
     opencv_resize,
@@ -77,6 +78,7 @@ def test_calls_without_a_rule_are_the_default_of_each_library():
 
 def test_opencv_takes_a_scale_that_coordinates_use():
     code = text(opencv_resize, None, scale=(2, 0.6), **LINEAR)
+    assert text(opencv_resize, None, shape=(1, 1, 4, 5), scale=(2, 1.5), **LINEAR) is OTHER_SIZE
     assert "cv2.resize(image, None, fx=0.6, fy=2.0, interpolation=cv2.INTER_LINEAR).reshape(8, 2, -1)" in code
 
 
