@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from conformance import ConformanceError, IncompleteRun
 from conformance.adapters import registry
-from conformance.catalogue import loading
 from conformance.cli.options import CASE_GLOB_OPTION, DEFAULT_OUTPUT_FOLDER, QUIET_OPTION, Verbosity, level_option
 from conformance.cli.parameter_types import SURFACE_NAME
 from conformance.cli.progress import RunProgress
 from conformance.cli.results_io import load_results, write_output
+from conformance.execution.distributed.cluster import ClusterWorkers, ProcessWorkers, open_cluster
 from conformance.execution.expectation_cache import expectation_source
 from conformance.execution.options import RunOptions
 from conformance.execution.releases.bisection import first_changed
 from conformance.execution.releases.environments import ReleaseEnvironments, further_requirements
-from conformance.execution.releases.history_run import ReleaseRuns, history_cases
+from conformance.execution.releases.history_run import ReleaseRuns
+from conformance.execution.releases.parallel import ReleaseWork, history_catalogue, run_releases
 from conformance.execution.releases.version_list import available_versions, select_versions
 from conformance.execution.selection import Selection
 from conformance.execution.targets import run_targets
@@ -69,6 +72,20 @@ from reports.results import Level
     metavar="PYTHON",
     help="Use the packages of its environment; install only the release and those of --with. Saves most of the time.",
 )
+@click.option(
+    "--parallel",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Number of releases that run at the same time. With more than one, their environments are removed at the end.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Run the releases on the workers of the Dask scheduler at this address; `local` uses the cores of this "
+    "machine. Each worker installs its releases.",
+)
 @QUIET_OPTION
 @click.option(
     "--out",
@@ -91,6 +108,8 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
     python: str,
     others: tuple[str, ...],
     base: str,
+    parallel: int,
+    scheduler: str | None,
     verbosity: str | None,
     out: Path,
 ) -> None:
@@ -113,28 +132,58 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
     distribution = registry.distribution_of(backend, package)
     further = [*others] if base else further_requirements(adapter, others)
     selected = select_versions(available_versions(distribution, python), versions, per_minor=per_minor)
-    catalogue = loading.load_catalogue()
-    if not globs:
-        catalogue = history_cases(catalogue, adapter, level)
-    elif not catalogue.select(globs=globs):
-        raise ConformanceError(f"--case {' '.join(globs)}: matches no case up to level standard")
+    selection = Selection(level, surfaces, (), globs)
+    catalogue = history_catalogue(backend, selection)
     if bisect and (len(catalogue.select(globs=globs)) != 1 or len(surfaces) != 1):
         raise click.UsageError("--bisect needs one case (--case ID) and one surface (--surface S)")
+    if scheduler and parallel > 1:
+        raise click.UsageError("--parallel and --scheduler cannot be combined: a scheduler uses all its workers")
+    if bisect and (scheduler or parallel > 1):
+        raise click.UsageError("--bisect runs one release at a time, without --parallel and --scheduler")
     folder = out / "history"
     environments = ReleaseEnvironments(folder / "environments", package, distribution, further, python, keep, base)
     # Results of some cases must not replace the results of all.
     folder = folder / "selected" if globs or surfaces else folder
-    options = RunOptions(Selection(level, surfaces, (), globs), out=folder)
+    options = RunOptions(selection, out=folder)
     with expectation_source(use_caches=True) as expected:
         runs = ReleaseRuns(backend, catalogue, options, environments, expected)
         shown = Verbosity(verbosity or Verbosity.NORMAL)
         if bisect:
             _bisect(runs, selected, surfaces[0], shown, resume=resume)
             return
-        complete, problems = _run_all(runs, selected, shown, resume=resume)
+        is_parallel = scheduler is not None or parallel > 1
+        failed = _run_at_once(runs, selected, shown, scheduler, parallel, resume=resume) if is_parallel else {}
+        remaining = [one for one in selected if one not in failed]
+        complete, problems = _run_all(runs, remaining, shown, resume=resume or is_parallel)
+        problems = [*failed.values(), *problems]
     _write_history(runs, complete)
     if problems:
         raise IncompleteRun("\n".join(problems))
+
+
+@contextlib.contextmanager
+def _open_workers(scheduler: str | None, parallel: int) -> Iterator[ClusterWorkers]:
+    if scheduler is None:
+        yield ProcessWorkers(parallel)
+        return
+    with open_cluster(scheduler) as workers:
+        yield workers
+
+
+def _run_at_once(
+    runs: ReleaseRuns, versions: list[str], shown: Verbosity, scheduler: str | None, parallel: int, *, resume: bool
+) -> dict[str, str]:
+    """Run releases at the same time. Return the reasons of those that cannot be run, by version."""
+    work = ReleaseWork(runs.backend, runs.options.selection, runs.environments, ReleaseWork.identity_of(runs.cases))
+    pending = [one for one in versions if not (resume and runs.is_complete(one))]
+    failed = {}
+    with _open_workers(scheduler, parallel) as workers:
+        for number, (version, problem) in enumerate(run_releases(work, pending, workers, runs.path), start=1):
+            if problem:
+                failed[version] = problem
+            if shown is not Verbosity.QUIET:
+                click.echo(f"{runs.backend} {version}: {problem or 'done'} ({number} of {len(pending)})", err=True)
+    return failed
 
 
 def _run_one(runs: ReleaseRuns, version: str, shown: Verbosity, *, resume: bool) -> None:

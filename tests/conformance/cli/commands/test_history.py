@@ -137,6 +137,49 @@ def test_crashes_that_the_ledger_describes_do_not_count(monkeypatch, tmp_path):
     assert run_history("--versions", "1.6") == 0
 
 
+class InlineWorkers:
+    """Workers that run each item in this process, where the backend is the fake."""
+
+    def __init__(self, size):
+        self.size = size
+
+    def submit(self, items):
+        for item in reversed([*items]):
+            yield item, item.function(*item.arguments)
+
+
+def test_releases_that_run_at_the_same_time_give_the_same_history(releases, monkeypatch, tmp_path, capsys):
+    assert run_history("--versions", "1.1..1.4") == 0
+    expected, folder = capsys.readouterr().out, tmp_path / "build/conformance/history"
+    before = json.loads((folder / "selected/fake/history.json").read_text("utf-8"))
+    monkeypatch.setattr(history, "ProcessWorkers", InlineWorkers)
+    assert run_history("--versions", "1.1..1.4", "--parallel", "2") == 0
+    assert capsys.readouterr().out == expected
+    assert json.loads((folder / "selected/fake/history.json").read_text("utf-8")) == before
+    assert releases[4:] == ["1.4.0", "1.3.0", "1.2.0", "1.1.0"]
+    assert run_history("--versions", "1.1..1.4", "--parallel", "2", "--resume") == 0
+    assert len(releases) == 8
+
+
+@pytest.mark.usefixtures("releases")
+def test_releases_that_cannot_be_run_in_parallel_are_named(monkeypatch, capsys):
+    monkeypatch.setattr(history, "ProcessWorkers", InlineWorkers)
+    assert run_history("--versions", "1.3..1.5", "--parallel", "2") == 3
+    shown = capsys.readouterr()
+    assert "2 releases, 1 changed answers" in shown.out
+    assert shown.err.count("fakenet 1.5.0: cannot be imported: ModuleNotFoundError") == 1
+
+
+@pytest.mark.usefixtures("releases")
+@pytest.mark.parametrize(
+    "options",
+    [("--parallel", "2", "--scheduler", "local"), ("--bisect", "--surface", "fake.surface", "--parallel", "2")],
+)
+def test_options_of_parallel_runs_are_checked(options, capsys):
+    assert run_history("--versions", "1.4", *options) == 2
+    assert "--parallel" in capsys.readouterr().err
+
+
 def test_bisection_installs_few_releases(releases, capsys):
     assert run_history("--versions", "1.0..1.3", "--surface", "fake.surface", "--bisect") == 0
     assert "changed in 1.2.0" in capsys.readouterr().out
