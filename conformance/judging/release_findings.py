@@ -30,6 +30,12 @@ def findings_page(backend: str) -> str:
     return backend.partition("-")[0]
 
 
+def cases_of_findings(backend: str) -> set[str]:
+    """Return the ids of the cases that the findings about a backend name."""
+    page = findings_page(backend)
+    return {case for one in read_findings() if one.page == page for case in one.cases}
+
+
 def records_of_finding(data: ReleaseData, name: str) -> list[CaseHistory]:
     """Return the records of the cases that a finding about the backend names; none if there is no such finding."""
     page = findings_page(data.backend)

@@ -19,6 +19,7 @@ from conformance.execution.targets import ledger_for
 from conformance.execution.task import ComputeExpected
 from conformance.judging.ledger import Ledger
 from conformance.judging.release_answers import MISSING_FUNCTION
+from conformance.judging.release_findings import cases_of_findings
 from reports.results import Level, Outcome, ResultRecord, Status, UnreadableResults, load_report
 from reports.results.vocabulary import WITH_PROGRAMS
 
@@ -34,15 +35,15 @@ def counts_as_crash(result: ResultRecord) -> bool:
 
 
 def history_cases(catalogue: Catalogue, backend: Backend, level: str) -> Catalogue:
-    """Return the cases up to a level, those of all conventions, and those that a ledger entry of the backend names."""
+    """Return the cases up to a level, of all conventions, and of the ledger entries and findings of the backend."""
     surfaces = [surface.name for surface in backend.surfaces]
     ledger = ledger_for(backend)
     entries = [one for one in ledger.entries if any(map(one.matches_surface, surfaces))]
     own = Ledger(tuple(entries))
-    at_level = {case.id for case in catalogue.select(level)}
+    chosen = {case.id for case in catalogue.select(level)} | cases_of_findings(backend.name)
 
     def is_chosen(case: Case) -> bool:
-        if case.id in at_level or case.convention_id:
+        if case.id in chosen or case.convention_id:
             return True
         possible = [one for one in own.entries if one.may_match_operator(case.operator)]
         features = CaseFeatures(case)
