@@ -124,7 +124,12 @@ def check_problems(
         old = [read_release_data(path) for path in release_data_files()]
         contradicted = contradicted_entries(ledger, old, catalogue.by_id)
         yield from first_errors(
-            [*unmatched, *_entries_without_program(ledger, catalogue.cases, surfaces), *contradicted]
+            [
+                *unmatched,
+                *_entries_of_other_packages(ledger),
+                *_entries_without_program(ledger, catalogue.cases, surfaces),
+                *contradicted,
+            ]
         )
     if lock is not None:
         now = lock_records(catalogue, found)
@@ -179,6 +184,17 @@ def _convention_problems(catalogue: Catalogue) -> Iterator[str]:
         elif named[case.id] != named[case.convention_id]:
             problem = f"the names differ from those of {case.convention_id}"
             yield f"{case.location}: question {case.id}: key 'answers': {problem}"
+
+
+def _entries_of_other_packages(ledger: Ledger) -> Iterator[str]:
+    """Yield a message for each entry with versions of a package that a surface does not have. It would never apply."""
+    for backend in map(registry.get_backend, registry.backend_names()):
+        for entry in ledger.entries:
+            missing = [name for name in entry.versions if name not in backend.packages]
+            surface = next((one.name for one in backend.surfaces if entry.matches_surface(one.name)), None)
+            if missing and surface:
+                known = f"{surface} has the packages {', '.join(backend.packages)}"
+                yield f"{entry.location}: entry {entry.id}: key 'versions': {missing[0]}: {known}"
 
 
 def _entries_without_program(ledger: Ledger, cases: Sequence[Case], surfaces: Sequence[Surface]) -> Iterator[str]:

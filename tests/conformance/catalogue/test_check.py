@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from conformance.adapters import registry
 from conformance.catalogue import check, lock
@@ -185,6 +186,17 @@ def test_idle_entry_of_the_ledger_is_a_problem(tmp_path):
     entry = ledger.LedgerEntry("old", ("gone/*",), ("torch.*",), ("value",), "why", location="ledger.yaml:2")
     found = list(check.check_problems(load(tmp_path, f"id: a, {X}, window: 2"), ledger.Ledger((entry,))))
     assert found == ["ledger.yaml:2: entry old: matches no case of the catalogue"]
+
+
+@pytest.mark.parametrize(("package", "valid"), [("onnxruntime", True), ("ortjs", False)])
+def test_versions_of_a_package_that_the_surface_does_not_have_are_a_problem(tmp_path, package, valid):
+    entry = ledger.LedgerEntry(
+        "old", ("max_pool/a",), ("ortjs.jsep",), ("value",), "why", versions={package: SpecifierSet("<=1.30.0")},
+        location="ledger.yaml:2",
+    )  # fmt: skip
+    found = list(check.check_problems(load(tmp_path, f"id: a, {X}, window: 2"), ledger.Ledger((entry,))))
+    packages = "ortjs.jsep has the packages onnxruntime, node, chromium"
+    assert found == ([] if valid else [f"ledger.yaml:2: entry old: key 'versions': ortjs: {packages}"])
 
 
 def test_program_that_is_not_python_is_a_problem(tmp_path, monkeypatch):
