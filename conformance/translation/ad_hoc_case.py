@@ -135,7 +135,7 @@ class CaseRequest:
             parameters["pads"] = [parameters["pads"]] * self.spatial_rank
         if isinstance(parameters.get("pads"), list):
             parameters["pads"] = [pads if isinstance(pads, list) else [pads, pads] for pads in parameters["pads"]]
-        if self.gradient and self.has_kernel:
+        if self.gradient and len(self.case_operator.outputs) > 1:
             parameters["output"] = self.gradient
         # The window of a convolution is the shape of its kernel, not a parameter of the case.
         window = parameters.pop("window", None) if self.has_kernel else None

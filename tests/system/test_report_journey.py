@@ -134,7 +134,7 @@ def test_reader_filters_opens_a_case_steps_copies_and_shares_the_address(visit, 
     page.get_by_role("button", name="Next").click()
     page.get_by_label("Output cell").press("ArrowRight")
     page.get_by_role("button", name="Copy the program", exact=True).click()
-    page.get_by_text("Copied").wait_for()
+    page.get_by_text("Copied", exact=True).wait_for()
     content = page.locator(".held").inner_text()
     assert "3 of 4" in content
     shared = visit(file, page.url.partition("report.html")[2])

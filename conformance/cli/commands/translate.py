@@ -87,7 +87,7 @@ class TranslationRequest:
     is_flag=False,
     flag_value="x",
     type=click.Choice(GRADIENT_NAMES),
-    help="Translate the gradient with respect to x, kernel or bias instead of the operator.",
+    help="Translate the gradient with respect to x, kernel, bias or grid instead of the operator.",
 )
 @click.option(
     "--from",
