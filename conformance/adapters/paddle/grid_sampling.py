@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api import Code, Step, Unsupported, call
-from conformance.adapters.api.resizing.grid_sampling import MODES
+from conformance.adapters.api import Code, Step, Unsupported
+from conformance.adapters.api.resizing.grid_sampling import functional_call
 from conformance.cases.operators import ResizeMode
 
 RANKS = (2, 3)
@@ -14,17 +14,6 @@ NO_CUBIC = Unsupported("grid_sample has the modes bilinear and nearest")
 
 def grid_sample(step: Step) -> Code:
     """Return the call, whose align_corners is True if it is not given."""
-    given = step.parameters
     if step.rank not in RANKS:
         return NO_RANK
-    if given.get("mode") == ResizeMode.CUBIC:
-        return NO_CUBIC
-    padding, align = given.get("padding_mode"), given.get("align_corners")
-    return call(
-        "F.grid_sample",
-        "x",
-        "grid",
-        mode=f'"{MODES[given["mode"]]}"' if "mode" in given else None,
-        padding_mode=None if padding is None else f'"{padding}"',
-        align_corners=None if align is None else str(align),
-    )
+    return NO_CUBIC if step.parameters.get("mode") == ResizeMode.CUBIC else functional_call(step)

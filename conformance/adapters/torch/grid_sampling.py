@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api import Code, Step, Unsupported, call
-from conformance.adapters.api.resizing.grid_sampling import MODES, PLANE_RANK
+from conformance.adapters.api import Code, Step, Unsupported
+from conformance.adapters.api.resizing.grid_sampling import PLANE_RANK, functional_call
 from conformance.cases.operators import ResizeMode
 
 RANKS = (2, 3)
@@ -13,17 +13,10 @@ NO_CUBIC = Unsupported("bicubic interpolation is for planes")
 
 def grid_sample(step: Step) -> Code:
     """Return the call. Parameters that a convention case omits are left out."""
-    given = step.parameters
     if step.rank not in RANKS:
         return NO_RANK
-    if given.get("mode") == ResizeMode.CUBIC and step.rank != PLANE_RANK:
-        return NO_CUBIC
-    padding, align = given.get("padding_mode"), given.get("align_corners")
-    return call(
-        "F.grid_sample",
-        "x",
-        "grid",
-        mode=f'"{MODES[given["mode"]]}"' if "mode" in given else None,
-        padding_mode=None if padding is None else f'"{padding}"',
-        align_corners=None if align is None else str(align),
+    return (
+        NO_CUBIC
+        if step.parameters.get("mode") == ResizeMode.CUBIC and step.rank != PLANE_RANK
+        else functional_call(step)
     )
