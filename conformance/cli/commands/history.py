@@ -6,6 +6,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -174,7 +175,10 @@ def _run_at_once(
     runs: ReleaseRuns, versions: list[str], shown: Verbosity, scheduler: str | None, parallel: int, *, resume: bool
 ) -> dict[str, str]:
     """Run releases at the same time. Return the reasons of those that cannot be run, by version."""
-    work = ReleaseWork(runs.backend, runs.options.selection, runs.environments, ReleaseWork.identity_of(runs.cases))
+    environments = runs.environments
+    if scheduler and environments.python == sys.executable:
+        environments = replace(environments, python="")  # the path of another machine's interpreter may differ
+    work = ReleaseWork(runs.backend, runs.options.selection, environments, ReleaseWork.identity_of(runs.cases))
     pending = [one for one in versions if not (resume and runs.is_complete(one))]
     failed = {}
     with _open_workers(scheduler, parallel) as workers:

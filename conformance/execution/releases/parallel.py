@@ -5,6 +5,7 @@ A worker makes the environment of its release in a temporary folder, and removes
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +41,11 @@ def history_catalogue(backend: str, selection: Selection) -> Catalogue:
 
 @dataclass(frozen=True)
 class ReleaseWork:
-    """What a worker needs to run a release. identity: the suite and the cases of the machine that started the runs."""
+    """What a worker needs to run a release.
+
+    environments: with the interpreter "", those of the worker are made with its own. identity: the suite and the cases
+    of the machine that started the runs.
+    """
 
     backend: str
     selection: Selection
@@ -67,7 +72,8 @@ class ReleaseWork:
             tempfile.TemporaryDirectory(prefix="conformance-") as folder,
             expectation_source(use_caches=True) as expected,
         ):
-            environments = replace(self.environments, folder=Path(folder) / "environments")
+            python = self.environments.python or sys.executable
+            environments = replace(self.environments, folder=Path(folder) / "environments", python=python)
             options = RunOptions(self.selection, jobs=1, out=Path(folder))
             runs = ReleaseRuns(self.backend, cases, options, environments, expected)
             return zlib.compress(runs.run_release(version, _ignore, _ignore).read_bytes(), 1)

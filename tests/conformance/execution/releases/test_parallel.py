@@ -1,6 +1,8 @@
 """Several releases at the same time: the work of one worker, and the results files that are written."""
 
+import sys
 import zlib
+from dataclasses import replace
 
 import pytest
 
@@ -44,3 +46,18 @@ def test_cases_are_those_of_the_selection():
         history_catalogue("onnx", Selection("smoke", (), (), ("no/case",)))
     cases = history_catalogue("onnx", SELECTION)
     assert ReleaseWork.identity_of(cases).endswith(cases.digest)
+
+
+def test_a_worker_makes_environments_with_its_own_interpreter(tmp_path, monkeypatch):
+    used = []
+
+    def python_of(environments, *_arguments):
+        used.append(environments.python)
+        raise IncompleteRun("stop")
+
+    monkeypatch.setattr(ReleaseEnvironments, "python_of", python_of)
+    work = work_in(tmp_path, identity=ReleaseWork.identity_of(history_catalogue("onnx", SELECTION)))
+    for python in ("", "/other/python"):
+        with pytest.raises(IncompleteRun, match="stop"):
+            replace(work, environments=replace(work.environments, python=python)).run("1.0")
+    assert used == [sys.executable, "/other/python"]
