@@ -169,7 +169,8 @@ def _occurring_together(true: Mapping[str, Array]) -> Iterator[tuple[str, str]]:
     """Yield the pairs of properties that one window has. true: for each property, the windows that have it."""
     names = list(true)
     rows = np.array([mask.ravel() for mask in true.values()], np.float32)  # one product counts the windows of all pairs
-    counts = rows @ rows.T if names else rows
+    with np.errstate(invalid="ignore"):  # on some processors, a product of ones and zeros sets the flag of NaN
+        counts = rows @ rows.T if names else rows
     for first, second in np.argwhere(np.triu(counts > 0, 1)) if names else ():
         yield names[first], names[second]
 

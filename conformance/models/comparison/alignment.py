@@ -131,7 +131,8 @@ def _name_similarity(source: Sequence[str], port: Sequence[str]) -> Array:
     for side, table in zip(pairs, has, strict=True):
         for row, own in zip(table, side, strict=True):
             row[[known[pair] for pair in own]] = 1
-    common = has[0] @ has[1].T
+    with np.errstate(invalid="ignore"):  # on some processors, a product of ones and zeros sets the flag of NaN
+        common = has[0] @ has[1].T
     either = has[0].sum(1)[:, None] + has[1].sum(1) - common
     similarity: Array = common / np.maximum(either, 1)
     return similarity
