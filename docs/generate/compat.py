@@ -47,7 +47,7 @@ def compat_pages() -> dict[str, str]:
     sections = [_section(data) for data in found]
     tables = matrix_tables(found, catalogue.cases)
     index = render_markdown_template(
-        "docs.generate", "compat.md.j2", releases=_release_table(sections), tables=list(tables)
+        "docs.generate", "compat.md.j2", releases=_release_table(sections), meanings=MEANINGS, tables=list(tables)
     )
     index_pages = {INDEX: index, f"compat/{FINDINGS_FILE}": findings_file(catalogue.by_id)}
     return index_pages | {_page(one.backend): _backend_page(part) for one, part in zip(found, sections, strict=True)}
