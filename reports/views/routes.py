@@ -163,12 +163,16 @@ def convention_lines(summaries: Sequence[RouteSummary]) -> Iterator[str]:
     answers = {(one.convention, summary.route): one for summary in summaries for one in summary.conventions}
     names = {convention for convention, _ in answers}
     changed = sorted({convention for (convention, _), one in answers.items() if one.changed})
-    yield f"For {len(changed):,} of {len(names):,} conventions, the answer changes on some route."
+    others = ", ".join(map(code_span, sorted(names - {*changed})))
+    # Without others, the runs may have recorded changed answers only: the number of all conventions is not known.
+    of_all = f" of {len(names):,}" if others else ""
+    yield f"Conventions whose answer changes on some route: {len(changed):,}{of_all}."
     yield ""
     rows = [[code_span(name), *(_answer_text(answers.get((name, one.route))) for one in summaries)] for name in changed]
     yield from table_lines(["convention", *(_heading(one.route) for one in summaries)], rows)
-    others = ", ".join(map(code_span, sorted(names - {*changed})))
-    yield from folded_lines("Conventions with the answer of the source on every route that has an answer", [others, ""])
+    if others:
+        title = "Conventions with the answer of the source on every route that has an answer"
+        yield from folded_lines(title, [others, ""])
 
 
 def _answer_text(answer: ConventionArrival | None) -> str:
@@ -268,5 +272,5 @@ def _group_cells(one: _MergedGroup, what: str) -> list[str]:
 
 def _replacement_lines(found: Sequence[Replacement]) -> Iterator[str]:
     if found:
-        head = ["call", "exporter", "what happens", "write instead"]
+        head = ["call", "routes", "what happens", "write instead"]
         yield from table_lines(head, [[one.call, one.routes, one.happens, one.instead or NO_PROGRAM] for one in found])

@@ -119,8 +119,15 @@ def test_conventions_show_the_new_answer_or_that_of_the_source():
     other = (ConventionArrival(convention="pad/a", same=True),)
     lines = [*convention_lines([summary(ONNX, conventions=answers), summary(LITE, conventions=other), summary(OTHER)])]
     assert rows(lines)[1:] == [["`pad/a`", "=; zero (runtime)", "=", "·"]]
-    assert lines[0] == "For 1 of 2 conventions, the answer changes on some route."
+    assert lines[0] == "Conventions whose answer changes on some route: 1 of 2."
     assert "`pad/b`" in lines
+
+
+def test_runs_that_recorded_changed_answers_only_have_no_number_of_all_conventions():
+    changed = (ConventionArrival(convention="pad/a", changed=("zero (runtime)",)),)
+    lines = [*convention_lines([summary(ONNX, conventions=changed)])]
+    assert lines[0] == "Conventions whose answer changes on some route: 1."
+    assert not [line for line in lines if "<details" in line]
 
 
 def test_details_merge_the_routes_of_a_source_with_one_reason():
