@@ -14,10 +14,13 @@ from pathlib import Path
 
 from conformance.adapters import registry
 
+RUNTIME_PREFIX = "routes-"
+"""A route runs the npm packages of its runtime, which has the rest of its name."""
+
 
 def main(name: str, *options: str) -> int:
     """Return the exit status of the run, 0 without a run."""
-    worker = registry.get_backend(name).worker
+    worker = registry.get_backend(name.removeprefix(RUNTIME_PREFIX)).worker
     if worker is None:
         raise SystemExit(f"{name} has no worker in another language")
     program, _, folder, library, *_ = worker.arguments

@@ -11,7 +11,14 @@ because exporters write the forward computation only.
 from types import ModuleType
 
 from conformance.adapters.api import AdapterVariant
-from conformance.adapters.routes import jax_exports, tensorflow_lite, tensorflow_onnx, torch_executorch, torch_onnx
+from conformance.adapters.routes import (
+    jax_exports,
+    tensorflow_js,
+    tensorflow_lite,
+    tensorflow_onnx,
+    torch_executorch,
+    torch_onnx,
+)
 
 
 def _variant(module: ModuleType) -> AdapterVariant:
@@ -31,5 +38,6 @@ VARIANTS = {
     "executorch": _variant(torch_executorch),
     "tensorflow": _variant(tensorflow_lite),
     "tf2onnx": _variant(tensorflow_onnx),
+    "tfjs": _variant(tensorflow_js),
     "jax": _variant(jax_exports),
 }

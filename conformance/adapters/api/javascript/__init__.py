@@ -13,9 +13,10 @@ from conformance.adapters.api.javascript.workers import (
     NpmPackages,
     in_page,
     missing_chromium,
+    missing_node,
 )
 
 __all__ = [
-    "INDENT", "JAVASCRIPT", "NpmPackages", "call", "in_page", "list_of", "missing_chromium", "number", "pairs_of",
-    "per_axis",
+    "INDENT", "JAVASCRIPT", "NpmPackages", "call", "in_page", "list_of", "missing_chromium", "missing_node", "number",
+    "pairs_of", "per_axis",
 ]  # fmt: skip

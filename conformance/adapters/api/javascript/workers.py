@@ -47,12 +47,16 @@ class NpmPackages:
         found: Mapping[str, str] = json.loads(self.library.with_name("package.json").read_text("utf-8"))["dependencies"]
         return found
 
+    @property
+    def texts(self) -> str:
+        """The packages with their versions, as arguments of npm."""
+        return " ".join(f"{name}@{version}" for name, version in self.versions.items())
+
     def missing(self) -> str | None:
         """Return why this machine cannot run the worker: no npm packages. The command names a missing Node.js."""
         if all((self.folder / "node_modules" / name).is_dir() for name in self.versions):
             return None
-        texts = " ".join(f"{name}@{version}" for name, version in self.versions.items())
-        return f"{self.framework} is not installed: npm install --prefix {self.folder} {texts}"
+        return f"{self.framework} is not installed: npm install --prefix {self.folder} {self.texts}"
 
     def command(self) -> WorkerCommand:
         """Return the command of the worker."""
@@ -62,6 +66,11 @@ class NpmPackages:
 def chromium() -> str:
     """Return the program of the browser that this machine has, or its first name."""
     return next((name for name in CHROMIUM if shutil.which(name)), CHROMIUM[0])
+
+
+def missing_node() -> str | None:
+    """Return why this machine cannot run JavaScript outside of a page, or None."""
+    return None if shutil.which(NODE) else f"the program {NODE} is not installed"
 
 
 def missing_chromium() -> str | None:
