@@ -11,7 +11,7 @@ because exporters write the forward computation only.
 from types import ModuleType
 
 from conformance.adapters.api import AdapterVariant
-from conformance.adapters.routes import jax_exports, tensorflow_lite, tensorflow_onnx, torch_executorch, torch_onnx
+from conformance.adapters.routes import jax_exports, keras_exports, tensorflow_lite, tensorflow_onnx, torch_executorch, torch_onnx
 
 
 def _variant(module: ModuleType) -> AdapterVariant:
@@ -32,4 +32,5 @@ VARIANTS = {
     "tensorflow": _variant(tensorflow_lite),
     "tf2onnx": _variant(tensorflow_onnx),
     "jax": _variant(jax_exports),
+    **keras_exports.VARIANTS,
 }
