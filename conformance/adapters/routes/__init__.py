@@ -11,7 +11,16 @@ because exporters write the forward computation only.
 from types import ModuleType
 
 from conformance.adapters.api import AdapterVariant
-from conformance.adapters.routes import jax_exports, keras_exports, tensorflow_lite, tensorflow_onnx, torch_executorch, torch_onnx
+from conformance.adapters.routes import (
+    jax_exports,
+    jax_onnx,
+    keras_exports,
+    tensorflow_lite,
+    tensorflow_onnx,
+    torch_aotinductor,
+    torch_executorch,
+    torch_onnx,
+)
 
 
 def _variant(module: ModuleType) -> AdapterVariant:
@@ -29,8 +38,10 @@ def _variant(module: ModuleType) -> AdapterVariant:
 VARIANTS = {
     "torch": _variant(torch_onnx),
     "executorch": _variant(torch_executorch),
+    "aotinductor": _variant(torch_aotinductor),
     "tensorflow": _variant(tensorflow_lite),
     "tf2onnx": _variant(tensorflow_onnx),
     "jax": _variant(jax_exports),
+    "jax2onnx": _variant(jax_onnx),
     **keras_exports.VARIANTS,
 }
