@@ -13,9 +13,12 @@ from types import ModuleType
 from conformance.adapters.api import AdapterVariant
 from conformance.adapters.routes import (
     jax_exports,
+    jax_onnx,
+    keras_exports,
     tensorflow_js,
     tensorflow_lite,
     tensorflow_onnx,
+    torch_aotinductor,
     torch_executorch,
     torch_onnx,
 )
@@ -36,8 +39,11 @@ def _variant(module: ModuleType) -> AdapterVariant:
 VARIANTS = {
     "torch": _variant(torch_onnx),
     "executorch": _variant(torch_executorch),
+    "aotinductor": _variant(torch_aotinductor),
     "tensorflow": _variant(tensorflow_lite),
     "tf2onnx": _variant(tensorflow_onnx),
     "tfjs": _variant(tensorflow_js),
     "jax": _variant(jax_exports),
+    "jax2onnx": _variant(jax_onnx),
+    **keras_exports.VARIANTS,
 }

@@ -28,24 +28,39 @@ RUNTIME_THREAD_SETTINGS = {
 }
 
 
-def _arrays(inputs: Sequence[str]) -> str:
-    arrays = ", ".join(f'"{name}": {name}.numpy()' for name in inputs)
+TO_NUMPY = "{}.numpy()"
+"""Converts an input to NumPy, in PyTorch and TensorFlow."""
+
+
+def _arrays(inputs: Sequence[str], array: str = TO_NUMPY) -> str:
+    arrays = ", ".join(f'"{name}": {array.format(name)}' for name in inputs)
     return f"{{{arrays}}}"
 
 
-ONNXRUNTIME = ModelRunner(
-    (
-        "session = onnxruntime.InferenceSession(",
-        f'{INDENT}onnx_model.SerializeToString(), options, providers=["CPUExecutionProvider"]',
-        ")",
-    ),
-    lambda inputs: (f"(x,) = session.run(None, {_arrays(inputs)})",),
-)
+def onnxruntime_runner(array: str = TO_NUMPY) -> ModelRunner:
+    """Return how ONNX Runtime runs `onnx_model`. array: converts an input to NumPy."""
+    return ModelRunner(
+        (
+            "session = onnxruntime.InferenceSession(",
+            f'{INDENT}onnx_model.SerializeToString(), options, providers=["CPUExecutionProvider"]',
+            ")",
+        ),
+        lambda inputs: (f"(x,) = session.run(None, {_arrays(inputs, array)})",),
+    )
+
+
+def onnx_evaluator(array: str = TO_NUMPY) -> ModelRunner:
+    """Return how the evaluator of onnx runs `onnx_model`. array: converts an input to NumPy."""
+    return ModelRunner(
+        (), lambda inputs: (f"(x,) = ReferenceEvaluator(onnx_model).run(None, {_arrays(inputs, array)})",)
+    )
+
+
+ONNXRUNTIME, EVALUATOR = onnxruntime_runner(), onnx_evaluator()
 OPENVINO = ModelRunner(
     ('compiled = core.compile_model(core.read_model(onnx_model.SerializeToString()), "CPU")',),
     lambda inputs: (f"x = compiled({_arrays(inputs)})[0]",),
 )
-EVALUATOR = ModelRunner((), lambda inputs: (f"(x,) = ReferenceEvaluator(onnx_model).run(None, {_arrays(inputs)})",))
 RUNTIMES: Mapping[str, tuple[str, ModelRunner]] = {
     "onnxruntime": ("onnxruntime", ONNXRUNTIME),
     "openvino": ("openvino.opset", OPENVINO),

@@ -70,7 +70,7 @@ def model_lines(
     *,
     weight: str = "{}",
 ) -> Sequence[str]:
-    """Return the lines as a decorated function of the inputs. It refers to the weights, which become constants.
+    """Return the lines as a function of the inputs, decorated unless `decorator` is "". Weights become its constants.
 
     weight: the expression of a weight, for an exporter that does not take arrays.
     """
@@ -78,7 +78,7 @@ def model_lines(
     constants = [f"weights = {', '.join(map(weight.format, weights))}"] if weights else []
     read = [f"{', '.join(weights)} = weights"] if weights else []
     *definition, _call = function_lines(decorator, name, [*read, *lines], inputs)
-    return [*constants, *definition]
+    return [*constants, *(definition if decorator else definition[1:])]
 
 
 def module_lines(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:

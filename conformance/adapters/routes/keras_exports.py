@@ -1,0 +1,112 @@
+"""Routes from Keras through `Model.export` to ONNX Runtime and OpenVINO, on its engines.
+
+A program builds a functional model of the calls of the case. Keras passes it to the converter of the engine: to tf2onnx
+for TensorFlow, to `torch.onnx.export` for PyTorch, to jax2onnx for JAX, and to the converters of OpenVINO.
+On JAX there is no route to OpenVINO: Keras exports through `jax2tf`, whose operation XlaCallModule OpenVINO does not
+convert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from conformance.adapters import keras, openvino
+from conformance.adapters.api import INDENT, AdapterVariant, Level, Sizes, Surface
+from conformance.adapters.jax.windows import inline_jit_lines
+from conformance.adapters.routes.onnx_runtimes import (
+    ONNXRUNTIME_SETUP,
+    ONNXRUNTIME_THREAD_SETTINGS,
+    RUNTIME_SETUP,
+    RUNTIME_THREAD_SETTINGS,
+    onnx_evaluator,
+    onnxruntime_runner,
+)
+from conformance.adapters.routes.route import FIXED, ModelRunner, make_route, model_lines
+from reports.results.vocabulary import ROUTE_ARROW
+
+ARRAY = "keras.ops.convert_to_numpy({})"
+FILES = "import tempfile\n"
+# Adds the packages of the exporters to those of the engine.
+PACKAGES: Mapping[str, Sequence[str]] = {
+    "torch": ("onnx", "onnxscript", "onnxruntime", "openvino"),
+    "tensorflow": ("tf2onnx", "onnx", "onnxruntime", "openvino"),
+    "jax": ("jax2onnx", "onnx", "onnxruntime"),
+}
+# The format of a runtime, the name of its file, and how the file is read.
+FORMATS: Mapping[str, tuple[str, str, str]] = {
+    "onnxruntime": ("onnx", "model.onnx", "onnx_model = onnx.load({})"),
+    "openvino": ("openvino", "model.xml", "exported = core.read_model({})"),
+}
+# The file of Keras on PyTorch names an input after its layer in the ONNX model only, so inputs are passed by position.
+OPENVINO = ModelRunner(
+    ('compiled = core.compile_model(exported, "CPU")',),
+    lambda inputs: (f"x = compiled([{', '.join(map(ARRAY.format, inputs))}])[0]",),
+)
+RUNNERS: Mapping[str, tuple[str, ModelRunner, ModelRunner | None]] = {
+    "onnxruntime": ("onnxruntime", onnxruntime_runner(ARRAY), onnx_evaluator(ARRAY)),
+    # The converter is a part of OpenVINO, and nothing else runs its files.
+    "openvino": ("openvino.opset", OPENVINO, None),
+}
+
+
+def _export(
+    runtime: str, lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], _sizes: Sizes = FIXED
+) -> Sequence[str]:
+    """Return lines that build the functional model, export it to a file, and read the file."""
+    file_format, name, read = FORMATS[runtime]
+    # A compiled function takes no symbolic tensors of Keras.
+    body = [part for line in inline_jit_lines(lines) for part in line.split("\n")]
+    dtype = "keras.backend.standardize_dtype({}.dtype)"
+    specs = ", ".join(
+        f'keras.Input(batch_shape={one}.shape, dtype={dtype.format(one)}, name="{one}")' for one in inputs
+    )
+    path = f'f"{{folder}}/{name}"'
+    return [
+        *model_lines("", "build", body, weights, inputs),
+        f"inputs = [{specs}]",
+        "model = keras.Model(inputs, build(*inputs))",
+        # Model.export raises "The model provided has never called" before the first call.
+        "model(inputs)",
+        "with tempfile.TemporaryDirectory() as folder:",
+        f'{INDENT}model.export({path}, format="{file_format}", verbose=False)',
+        f"{INDENT}{read.format(path)}",
+    ]
+
+
+def _surface(source: Surface, runtime: str) -> Surface:
+    runtime_name, runner, evaluator = RUNNERS[runtime]
+    return make_route(
+        source,
+        f"{source.name.removesuffix('.layers')}.export{ROUTE_ARROW}{runtime}",
+        runtime_name,
+        partial(_export, runtime),
+        runner,
+        to_numpy="np.moveaxis(x, -1, 1)",
+        evaluate=evaluator,
+        is_independent=evaluator is not None,
+        # NumPy has no bfloat16, and the runtimes take NumPy arrays.
+        without_dtypes={"bfloat16"},
+        bfloat16=None,
+        max_level=Level.SMOKE,
+    )
+
+
+def _variant(engine: AdapterVariant, packages: Sequence[str]) -> AdapterVariant:
+    """Return the backend of the routes from Keras on an engine. packages: those of the exporters and runtimes."""
+    has_openvino = "openvino" in packages
+    setup, settings = (
+        (RUNTIME_SETUP, RUNTIME_THREAD_SETTINGS) if has_openvino else (ONNXRUNTIME_SETUP, ONNXRUNTIME_THREAD_SETTINGS)
+    )
+    return AdapterVariant(
+        (*engine.packages, *packages),
+        f"{engine.setup}{FILES}{setup}",
+        tuple(_surface(engine.surfaces[0], runtime) for runtime in RUNNERS if runtime in packages),
+        engine.reset,
+        engine.threads,
+        {**engine.instruction_variables, **(openvino.INSTRUCTION_VARIABLES if has_openvino else {})},
+        thread_settings={**engine.thread_settings, **settings},
+    )
+
+
+VARIANTS = {f"keras-{engine}": _variant(keras.VARIANTS[engine], packages) for engine, packages in PACKAGES.items()}
