@@ -18,8 +18,8 @@ PAGES = [
     *(path for path in sorted((ROOT / "docs").rglob("*.md")) if TRANSLATIONS not in path.parents),
 ]
 COMMANDS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"], "js": ["node", "-e"]}
-PROGRESS = re.compile(r"^[\w@.-]+: [\d,]+ of [\d,]+, [\d,.]+/s, .*\n", re.MULTILINE)
-"""Progress lines of a run, which a slow machine prints every few seconds."""
+PROGRESS = re.compile(r"^[\w@.-]+: [\d,]+(?: of [\d,]+, [\d,.]+/s, .*|(?: of [\d,]+)? cases)\n", re.MULTILINE)
+"""Progress lines of a run and of reading cases, which a slow machine prints every few seconds."""
 ABOUT_THE_PROCESSOR = re.compile(r"^The device supports: .*\n", re.MULTILINE)
 """Line that MNN prints when it is imported."""
 NOT_RUN = re.compile(r"<!-- not run: (?P<why>.+) -->\s*")
