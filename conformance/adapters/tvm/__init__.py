@@ -1,9 +1,10 @@
-"""Adapter for Apache TVM: the ONNX frontend of Relax, with the graphs of the ONNX adapter. Channels first, like the suite.
+"""Adapter for Apache TVM: the ONNX frontend of Relax, with the graphs of the ONNX adapter. Channels first.
 
 Differences from a direct translation:
 
 - Kernels and biases are constants of the graph.
-- The graph is compiled for any x86-64 processor (or that of the machine, on others), and run by Relax's virtual machine.
+- The graph is compiled for the target llvm, and run by Relax's virtual machine.
+- Sizes and scales of Resize are those of all axes: the frontend ignores the attribute `axes`.
 - There are no gradients: the frontend imports graphs for inference.
 """
 
