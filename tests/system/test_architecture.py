@@ -34,6 +34,7 @@ FRAMEWORKS = (
     "MNN",
     "ncnn",
     "tract",
+    "tvm",
     "onnx2torch",
 )
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
@@ -192,7 +193,7 @@ def test_modules_of_results_that_every_package_uses_import_nothing_of_the_projec
 def test_adapters_import_the_interface_and_their_own_package_only(path):
     """A backend imports no other backend, except wrappers of engines, runtimes of a shared format and routes."""
     shared = {"keras": {"tensorflow", "torch", "jax"}}
-    shared |= {runtime: {"onnx"} for runtime in ("onnxruntime", "onnx2torch", "opencv", "openvino", "tract")}
+    shared |= {runtime: {"onnx"} for runtime in ("onnxruntime", "onnx2torch", "opencv", "openvino", "tract", "tvm")}
     shared["ortjs"] = {"onnx", "onnxruntime"}
     shared["routes"] = {"jax", "keras", "openvino", "tensorflow", "torch"}
     parts = path.relative_to(ROOT / "conformance" / "adapters").parts

@@ -1,0 +1,72 @@
+"""Adapter for Apache TVM: the ONNX frontend of Relax, with the graphs of the ONNX adapter. Channels first.
+
+Differences from a direct translation:
+
+- Kernels and biases are constants of the graph.
+- The graph is compiled for the target llvm, and run by Relax's virtual machine.
+- Sizes and scales of Resize are those of all axes: the frontend ignores the attribute `axes`.
+- There are no gradients: the frontend imports graphs for inference.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from conformance.adapters.api import Step, Unsupported
+from conformance.adapters.onnx import BFLOAT16_CONVERSION, nodes
+from conformance.adapters.onnx.dtypes import unsupported_by_schema, unsupported_output_padding
+from conformance.adapters.onnx.runtimes import runtime_surface
+
+PACKAGES = ("tvm", "onnx", "numpy")
+DISTRIBUTIONS = {"tvm": "apache-tvm"}
+THREADS = """\
+import os
+
+os.environ["TVM_NUM_THREADS"] = "1"
+"""
+THREAD_SETTINGS = {'os.environ["TVM_NUM_THREADS"] = "1"': 'os.environ["TVM_NUM_THREADS"] = "{}"'}
+SETUP = """\
+import ml_dtypes
+import numpy as np
+import tvm
+from onnx import TensorProto, helper, numpy_helper
+from tvm import relax
+from tvm.relax.frontend.onnx import from_onnx
+"""
+RESET = ""
+SESSION = (
+    'executable = tvm.compile(from_onnx(model), target="llvm")',
+    "machine = relax.VirtualMachine(executable, tvm.cpu())",
+    'x = machine["main"](*[tvm.runtime.tensor(array) for array in inputs.values()]).numpy()',
+)
+NO_INDICES = Unsupported(
+    '"Missing outputs during conversion. Expected 2 but Got 1 in MaxPool."',
+    "https://github.com/apache/tvm/issues/14614",
+)
+NO_BFLOAT16_POWER = Unsupported('power of bfloat16: "power only applies to float"')
+
+
+def node_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use a node: the frontend rejects it, or the schema does not allow its dtype."""
+    if step.operator == "max_pool_with_indices" and step.parameters.get("output") == "indices":
+        return NO_INDICES
+    if step.operator == "lp_pool" and step.dtype == "bfloat16":
+        return NO_BFLOAT16_POWER
+    return unsupported_by_schema(step) or unsupported_output_padding(step)
+
+
+def composition_limit(step: Step, text: str) -> Unsupported | None:
+    """Return the reason not to use a composition: one of its nodes has no kernel."""
+    return NO_BFLOAT16_POWER if step.dtype == "bfloat16" and "Pow(" in text else None
+
+
+SURFACES = (
+    runtime_surface(
+        "tvm",
+        node_limit,
+        SESSION,
+        composition_limit=composition_limit,
+        lowerings={"resize": partial(nodes.resize, all_axes=True)},
+        bfloat16=BFLOAT16_CONVERSION,
+    ),
+)

@@ -1,0 +1,63 @@
+"""The adapter for TVM: its programs, and the nodes that it does not use."""
+
+import pytest
+
+from conformance.adapters import registry
+from conformance.adapters.api import Program, Unsupported
+from conformance.adapters.tvm import NO_BFLOAT16_POWER, NO_INDICES, composition_limit, node_limit
+from conformance.cases.steps import Step
+from conformance.catalogue.loading import load_catalogue
+from conformance.translation.lowering import translate
+
+BACKEND = registry.get_backend("tvm")
+(SURFACE,) = BACKEND.surfaces
+CASES = {case.id: case for case in load_catalogue().select("standard")}
+
+
+def step(operator, dtype="float32", **parameters):
+    geometry = {"window": (2,), "stride": (1,), "padding": ((0, 0),), "dilation": (1,)}
+    return Step(operator, (1, 2, 4), dtype, {**geometry, **parameters})
+
+
+def test_kernels_are_constants_of_a_graph_that_is_compiled():
+    program = translate(CASES["conv/2d-groups"], SURFACE)
+    assert isinstance(program, Program)
+    assert 'tvm.compile(from_onnx(model), target="llvm")' in program.text
+    assert 'inputs = {"x": x}' in program.text
+
+
+def test_indices_of_maxima_are_not_read_from_the_second_output():
+    assert node_limit(step("max_pool_with_indices", output="indices")) is NO_INDICES
+    assert node_limit(step("max_pool_with_indices")) is None
+    written = translate(CASES["max_pool_with_indices/2d-indices"], SURFACE)
+    assert isinstance(written, Program)
+    assert "values, x" not in written.text
+    assert "ArgMax" in written.text
+
+
+def test_convention_of_indices_is_unsupported():
+    assert translate(CASES["max_pool_with_indices/flattening"], SURFACE) is NO_INDICES
+
+
+def test_powers_of_bfloat16_are_unsupported():
+    assert node_limit(step("lp_pool", "bfloat16", p=2)) is NO_BFLOAT16_POWER
+    assert node_limit(step("lp_pool", p=2)) is None
+    assert composition_limit(step("lp_pool", "bfloat16", p=2), "x = Pow(x, power)") is NO_BFLOAT16_POWER
+    assert composition_limit(step("lp_pool", p=2), "x = Pow(x, power)") is None
+
+
+@pytest.mark.parametrize(("extra", "stride", "rejected"), [(1, 1, True), (2, 2, True), (1, 2, False)])
+def test_output_padding_is_below_the_stride(extra, stride, rejected):
+    limit = node_limit(step("conv_transpose", stride=(stride,), output_padding=(extra,)))
+    assert isinstance(limit, Unsupported) == rejected
+
+
+def test_sizes_of_resize_are_those_of_all_axes():
+    program = translate(CASES["resize/1d-linear-to-one-cell-align-corners"], SURFACE)
+    assert isinstance(program, Program)
+    assert "axes=" not in program.text
+    assert "sizes = np.array([1, 1, 1])" in program.text
+
+
+def test_integers_are_cast_where_a_schema_allows_floats_only():
+    assert "does not allow int32" in node_limit(step("max_pool", "int32")).reason
