@@ -24,7 +24,7 @@ from conformance.cases.generators import (
     Generator,
     GeneratorName,
 )
-from conformance.cases.operators import INPUTS, OPERATORS, PARAMETERS
+from conformance.cases.operators import INPUTS, OPERATORS, PARAMETERS, Geometry
 from conformance.catalogue.covering_array import CoveringArray, LevelRows
 from conformance.catalogue.factors import (
     FACTORS,
@@ -107,6 +107,10 @@ class Sweep:
         operator = OPERATORS[self.operator]
         known = COMMON_FACTORS | {*operator.defaults, *operator.optional_inputs}
         known |= WEIGHT_FACTORS if operator.has_weights else set()
+        if operator.geometry is Geometry.FROM_COLUMNS:  # the extents of x are the numbers of windows of the output
+            known -= {"extent"}
+        elif "extent" not in self.factors:
+            raise ValueError("key 'factors': needs the key 'extent'")
         for name in self.factors.keys() - known:
             raise ValueError(f"key 'factors.{name}': {self.operator} has no such factor")
         if "/" in self.id:
@@ -229,7 +233,9 @@ class Sweep:
     def is_possible(self, row: Sequence[int]) -> bool:
         """Whether the geometry of a row is valid and does not repeat a geometry with equal level names."""
         level = self._levels_of_row(row)
-        rank, size = level["rank"], level_per_axis(level["extent"], level["rank"])
+        rank = level["rank"]
+        # Sweeps of fold have no extents: they follow from the output size.
+        size = level_per_axis(level.get("extent", 1), rank)
         for factor, number in zip(self.factors, row, strict=True):
             known = self._level_names(factor, rank)
             if known.index(known[number]) < number:
