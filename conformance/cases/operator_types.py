@@ -191,9 +191,7 @@ FAMILIES: Mapping[Geometry, str] = MappingProxyType(
     }
 )
 """Folders of the catalogue for operators without weights; those of all others are in `pooling`."""
-CHANNEL_GEOMETRIES = frozenset(
-    {Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS, Geometry.TO_COLUMNS, Geometry.FROM_COLUMNS}
-)
+CHANNEL_GEOMETRIES = frozenset({Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS, Geometry.TO_COLUMNS, Geometry.FROM_COLUMNS})
 """Geometries in which cells become channels, or channels become cells."""
 
 

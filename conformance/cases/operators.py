@@ -197,7 +197,9 @@ def _product_operations(terms: Array) -> Mapping[Operation, Array]:
 _POOLING, _OUTPUT_SIZE = _parameters(*WINDOW_PARAMETERS), _parameters("output_size")
 _CONVOLUTION = _parameters("stride", "padding", "dilation", "groups", stride=1)
 _CONVOLUTION_INPUTS = ("x", *WEIGHT_INPUTS)
-_COLUMN_PARAMETERS = _parameters("window", "stride", "padding", "dilation", "order", stride=1, order=BlockOrder.CRD.value)
+_COLUMN_PARAMETERS = _parameters(
+    "window", "stride", "padding", "dilation", "order", stride=1, order=BlockOrder.CRD.value
+)
 _PAD_PARAMETERS = (
     *_parameters("pads"),
     _with_choices(PARAMETERS["mode"], PadMode),

@@ -159,7 +159,7 @@ def _to_columns(x: Array, windows: Windows, order: str) -> Array:
     columns = np.zeros(shape, x.dtype)
     cells = _by_cell(columns, x.shape[1], windows, order)
     for offset, inputs, outputs in windows.cells():
-        cells[(slice(None), slice(None), *offset, *outputs)] = x[all_planes_index(inputs)]
+        cells[all_planes_index((*offset, *outputs))] = x[all_planes_index(inputs)]
     return columns
 
 
@@ -169,7 +169,7 @@ def _add_columns(columns: Array, windows: Windows, order: str) -> Array:
     total = np.zeros((columns.shape[0], channels, *windows.size), columns.dtype)
     cells = _by_cell(columns, channels, windows, order)
     for offset, inputs, outputs in windows.cells():
-        total[all_planes_index(inputs)] += cells[(slice(None), slice(None), *offset, *outputs)]
+        total[all_planes_index(inputs)] += cells[all_planes_index((*offset, *outputs))]
     return total
 
 

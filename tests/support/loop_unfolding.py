@@ -5,8 +5,9 @@ from itertools import product
 import numpy as np
 
 
-def _columns(size, window, stride, before, after, dilation):
+def _columns(size, geometry):
     """Yield (window position, cell number, place in the plane) for every cell of every window."""
+    window, stride, before, after, dilation = geometry
     counts = [
         (n + b + a - d * (w - 1) - 1) // s + 1
         for n, w, s, b, a, d in zip(size, window, stride, before, after, dilation, strict=True)
@@ -21,10 +22,10 @@ def _channel(channel, channels, cell, cells, order):
     return cell * channels + channel if order == "dcr" else channel * cells + cell
 
 
-def loop_unfold(x, window, stride, before, after, dilation, order):
-    """Return the columns; padding is 0."""
-    size, channels, cells = x.shape[2:], x.shape[1], int(np.prod(window))
-    found = list(_columns(size, window, stride, before, after, dilation))
+def loop_unfold(x, geometry, order):
+    """Return the columns; padding is 0. geometry: window, stride, padding before and after, dilation of each axis."""
+    size, channels, cells = x.shape[2:], x.shape[1], int(np.prod(geometry[0]))
+    found = list(_columns(size, geometry))
     counts = np.max([position for position, _, _ in found], axis=0) + 1
     output = np.zeros((x.shape[0], channels * cells, *counts), x.dtype)
     for position, cell, place in found:
@@ -35,12 +36,12 @@ def loop_unfold(x, window, stride, before, after, dilation, order):
     return output
 
 
-def loop_fold(x, size, window, stride, before, after, dilation, order):
+def loop_fold(x, size, geometry, order):
     """Return the plane to which every column is added."""
-    cells = int(np.prod(window))
+    cells = int(np.prod(geometry[0]))
     channels = x.shape[1] // cells
     output = np.zeros((x.shape[0], channels, *size), x.dtype)
-    for position, cell, place in _columns(size, window, stride, before, after, dilation):
+    for position, cell, place in _columns(size, geometry):
         if all(0 <= at < extent for at, extent in zip(place, size, strict=True)):
             for channel in range(channels):
                 source = _channel(channel, channels, cell, cells, order)

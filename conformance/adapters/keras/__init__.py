@@ -149,14 +149,17 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
             "": engine.dtypes,
             **dict.fromkeys(FLOATING_OPERATORS, FLOATING),
             **dict.fromkeys(CONVOLUTION_OPERATORS, engine.dtypes & engine.convolution_dtypes),
-            **dict.fromkeys((*BLOCK_OPERATORS, "unfold"), engine.dtypes.difference(blocks.WIDENED_DTYPES.get(engine.name, ()))),
+            **dict.fromkeys(
+                (*BLOCK_OPERATORS, "unfold"), engine.dtypes.difference(blocks.WIDENED_DTYPES.get(engine.name, ()))
+            ),
         },
         unsupported_dtypes={
             "": dict.fromkeys(ALL_DTYPES - engine.dtypes, NO_UINT64),
             **dict.fromkeys(FLOATING_OPERATORS, dict.fromkeys(ALL_DTYPES - FLOATING, FLOATING_ONLY)),
             **dict.fromkeys(CONVOLUTION_OPERATORS, dict.fromkeys(ALL_DTYPES - engine.convolution_dtypes, NO_KERNEL)),
             **dict.fromkeys(
-                (*BLOCK_OPERATORS, "unfold"), dict.fromkeys(blocks.WIDENED_DTYPES.get(engine.name, ()), blocks.NO_UNSIGNED)
+                (*BLOCK_OPERATORS, "unfold"),
+                dict.fromkeys(blocks.WIDENED_DTYPES.get(engine.name, ()), blocks.NO_UNSIGNED),
             ),
         },
     )

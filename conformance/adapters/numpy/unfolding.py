@@ -15,7 +15,9 @@ def _loop_lines(step: Step, planes: int, columns: str, plane: str, statement: st
     index `column` of the columns and the index `cell` of the plane.
     """
     window, cells = step.window, prod(step.window)
-    parts = f"q, i = divmod(k, {planes})" if step.parameters["order"] == BlockOrder.DCR else f"i, q = divmod(k, {cells})"
+    parts = (
+        f"q, i = divmod(k, {planes})" if step.parameters["order"] == BlockOrder.DCR else f"i, q = divmod(k, {cells})"
+    )
     before = tuple_of([pair[0] for pair in step.windows.pads])
     axes = f"zip(position, offset, {tuple_of(step.windows.stride)}, {tuple_of(step.dilation)}, {before})"
     return (

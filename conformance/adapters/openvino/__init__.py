@@ -151,7 +151,10 @@ SHORT_INTEGERS = frozenset({"int8", "int16", "uint8", "uint16"})
 EXACT_DTYPES = FLOATING | SHORT_INTEGERS | {"bool"}
 # Every value of these dtypes is exact in float32, so an operator that only selects values does not change them.
 DTYPES = {"": FLOATING, **dict.fromkeys(SELECTION_OPERATORS, EXACT_DTYPES), "pad": EXACT_DTYPES | {"int32", "uint32"}}
-DTYPES |= {"resize": FLOATING | {"uint8"}, **dict.fromkeys((*BLOCK_OPERATORS, "unfold"), EXACT_DTYPES | {"int32", "uint32"})}
+DTYPES |= {
+    "resize": FLOATING | {"uint8"},
+    **dict.fromkeys((*BLOCK_OPERATORS, "unfold"), EXACT_DTYPES | {"int32", "uint32"}),
+}
 DTYPES |= dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING | SHORT_INTEGERS)
 UNSUPPORTED_WIDE_DTYPES = {
     "float64": Unsupported(

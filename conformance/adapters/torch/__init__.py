@@ -288,7 +288,14 @@ FUNCTIONAL_LOWERINGS = _lowerings(
 )
 FUNCTIONAL_FALLBACKS = _fallbacks(functional_call, weights.functional_transpose, padding.functional_pad)
 # These fallbacks consist of slices and indexing, for which a memory format selects no other kernel.
-SLICED_FALLBACKS = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad", "unfold", *BLOCK_OPERATORS}
+SLICED_FALLBACKS = {
+    "softmax_pool",
+    "stochastic_pool",
+    "stochastic_pool_probabilities",
+    "pad",
+    "unfold",
+    *BLOCK_OPERATORS,
+}
 SURFACES: tuple[Surface, ...] = (
     _make_surface(
         "torch.nn",

@@ -58,10 +58,10 @@ def _columns(write_call: ColumnWriter, step: Step) -> Code:
         padding=nonzero_argument(step.symmetric),
         stride=stride_argument(step),
     )
-    code = with_one_window_axis(step, text) if step.operator == "fold" else with_window_axes(step, text)
+    lines = with_one_window_axis(step, text) if step.operator == "fold" else with_window_axes(step, text)
     if step.dtype in KERNEL_DTYPES:
-        return code
-    return Unsupported(f"{step.operator} has no kernel for {step.dtype} on the CPU", rejected_call=code)
+        return lines
+    return Unsupported(f"{step.operator} has no kernel for {step.dtype} on the CPU", rejected_call=lines)
 
 
 RECIPE = UnfoldRecipe(windows.FUNCTIONAL, blocks.RECIPE)

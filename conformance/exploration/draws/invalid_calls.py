@@ -104,7 +104,7 @@ def _window_beyond_input(case: Case, axis: int, amount: int) -> int:
     """
     padding = case.parameters["padding"]
     plane = case.parameters.get("output_size", case.shape[2:])
-    padded = plane[axis] + (0 if isinstance(padding, str) else sum(padding[axis]))
+    padded = int(plane[axis]) + (0 if isinstance(padding, str) else sum(padding[axis]))
     rounds_up = case.parameters.get("rounding", "floor") != "floor"
     allowed = padded + (int(case.parameters["stride"][axis]) - 1 if rounds_up else 0)
     return (allowed - 1) // int(case.parameters["dilation"][axis]) + 2 + amount

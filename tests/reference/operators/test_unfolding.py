@@ -31,9 +31,9 @@ def test_columns_agree_with_loops_over_window_cells(geometry, order):
     size, *rest = geometry
     x = np.arange(2 * 3 * np.prod(size)).reshape(2, 3, *size)
     columns = reference.unfold(x, **parameters_of(geometry), order=order)
-    np.testing.assert_array_equal(columns, loop_unfold(x, *rest, order))
+    np.testing.assert_array_equal(columns, loop_unfold(x, rest, order))
     plane = reference.fold(columns, size, **parameters_of(geometry), order=order)
-    np.testing.assert_array_equal(plane, loop_fold(columns, size, *rest, order))
+    np.testing.assert_array_equal(plane, loop_fold(columns, size, rest, order))
 
 
 @pytest.mark.parametrize("order", ["crd", "dcr"])
@@ -103,9 +103,9 @@ def test_sums_of_overlapping_columns_are_rounded_once(dtype):
     for channel, cell in np.ndindex(2, 10):
         terms = [(q, cell - q) for q in range(3) if 0 <= cell - q < 8]
         total = sum(Fraction(float(x[0, 3 * channel + q, at])) for q, at in terms)
-        assert abs(Fraction(float(exact.high[0, channel, cell])) + Fraction(float(exact.low[0, channel, cell])) - total) < (
-            Fraction(2) ** -90
-        )
+        assert abs(
+            Fraction(float(exact.high[0, channel, cell])) + Fraction(float(exact.low[0, channel, cell])) - total
+        ) < (Fraction(2) ** -90)
         assert exact.value[0, channel, cell] == np.float64(total).astype(dtype)
 
 
@@ -127,7 +127,12 @@ def test_cells_of_no_window_are_zero_and_columns_of_padding_are_lost():
         ("unfold", (1, 2, 4), {"window": 2, "order": "rcd"}, "order 'rcd' must be one of dcr, crd"),
         ("unfold", (1, 2, 0), {"window": 2**31 - 1, "padding": 2**30}, "makes 4294967294 channels"),
         ("fold", (1, 3, 4), {"window": 2, "output_size": 5}, r"window \(2,\) has 2 cells, which do not divide"),
-        ("fold", (1, 4, 4), {"window": 2, "output_size": 4}, r"x has extents \(4,\): output_size \(4,\) has \(3,\) windows"),
+        (
+            "fold",
+            (1, 4, 4),
+            {"window": 2, "output_size": 4},
+            r"x has extents \(4,\): output_size \(4,\) has \(3,\) windows",
+        ),
         ("fold", (1, 4, 4), {"window": 2, "output_size": 1}, "window 2 exceeds the padded input 1"),
     ],
 )

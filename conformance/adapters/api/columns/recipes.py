@@ -25,7 +25,7 @@ def column_shape(step: Step) -> tuple[int, ...] | None:
         return None
 
 
-def with_window_axes(step: Step, text: str, reshape: str = "x.reshape({})") -> Code:
+def with_window_axes(step: Step, text: str, reshape: str = "x.reshape({})") -> str | tuple[str, ...]:
     """Return a call whose columns have one axis for all windows, and its result with an axis for each spatial axis.
 
     A call that must be rejected has no shape.
@@ -36,7 +36,7 @@ def with_window_axes(step: Step, text: str, reshape: str = "x.reshape({})") -> C
     return (f"x = {text}", f"x = {reshape.format(', '.join(map(str, shape)))}")
 
 
-def with_one_window_axis(step: Step, text: str, reshape: str = "x.reshape({})") -> Code:
+def with_one_window_axis(step: Step, text: str, reshape: str = "x.reshape({})") -> tuple[str, ...]:
     """Return the columns with one axis for all windows, and a call of fold that takes them."""
     shape = (*step.shape[:2], math.prod(step.shape[2:]))
     return (f"x = {reshape.format(', '.join(map(str, shape)))}", f"x = {text}")
@@ -55,7 +55,9 @@ class UnfoldRecipe:
     def __call__(self, step: Step) -> Code:
         """Return lines that copy the cells of each window, and move them to the channels."""
         lines = self.compositions.window_lines(step, one_axis=True)
-        spatial = ["windows"] if self.compositions.cells.output_shape(step) else [f"o{axis}" for axis in range(step.rank)]
+        spatial = (
+            ["windows"] if self.compositions.cells.output_shape(step) else [f"o{axis}" for axis in range(step.rank)]
+        )
         last = self.compositions.channels_last
         image = ["n", *spatial, "c"] if last else ["n", "c", *spatial]
         is_first = isinstance(self.compositions.cells, StackedCells)

@@ -18,7 +18,7 @@ STACK = "np.stack({list})"
 GATHER = "{x}.reshape({planes}).take(cells, axis=2)"
 
 
-def step(shape, window, padding=0, stride=1, dilation=1, order="crd"):
+def step(shape, window, *, padding=0, stride=1, dilation=1, order="crd"):
     rank = len(shape) - 2
     numbers = {"window": window, "stride": (stride,) * rank, "dilation": (dilation,) * rank}
     return Step("unfold", shape, "int64", {**numbers, "padding": ((padding, padding),) * rank, "order": order})
