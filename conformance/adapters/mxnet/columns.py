@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api import Code, Step, Unsupported, call, too_many_axes, tuple_of
-from conformance.adapters.api.columns.recipes import UnfoldRecipe, with_one_window_axis, with_window_axes
+from conformance.adapters.api import Code, Step, Unsupported, call, tuple_of
+from conformance.adapters.api.columns.recipes import PLANE_RANK, UnfoldRecipe, with_one_window_axis, with_window_axes
 from conformance.adapters.mxnet import blocks, windows
 from conformance.adapters.mxnet.calls import ArrayApi
 from conformance.cases.operators import BlockOrder
@@ -11,12 +11,18 @@ from conformance.cases.operators import BlockOrder
 FUNCTIONS = {"unfold": "im2col", "fold": "col2im"}
 RESHAPE = "x.reshape(({}))"
 MAX_RECIPE_RANK = 2
+NO_OTHER_RANK = Unsupported(
+    'the document names kernels of one to three axes, but with one the call raises "Check failed: i >= 0 && i < ndim()", '
+    'with three "Check failed: this->shape_.Size() == shape.Size()"'
+)
 
 
 def nd_columns(step: Step) -> Code:
     """Return the call of mxnet.nd."""
     if step.parameters.get("order", BlockOrder.CRD) != BlockOrder.CRD:
         return Unsupported("the call has the order crd")
+    if step.rank != PLANE_RANK:
+        return NO_OTHER_RANK
     if step.symmetric is None:
         return Unsupported("the call has one padding for both ends of an axis")
     is_fold = step.operator == "fold"
@@ -29,7 +35,7 @@ def nd_columns(step: Step) -> Code:
         dilate=tuple_of(step.dilation) if step.dilated else None,
         pad=tuple_of(step.symmetric) if step.padded else None,
     )
-    return too_many_axes(step) or (with_one_window_axis if is_fold else with_window_axes)(step, text, RESHAPE)
+    return (with_one_window_axis if is_fold else with_window_axes)(step, text, RESHAPE)
 
 
 def recipe(api: ArrayApi, step: Step) -> Code:

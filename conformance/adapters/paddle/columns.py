@@ -20,6 +20,9 @@ from conformance.cases.operators import BlockOrder
 
 LAYERS = {"unfold": "Unfold", "fold": "Fold"}
 RESHAPE = "x.reshape([{}])"
+NO_UNEQUAL_ENDS = Unsupported(
+    "with different paddings before and after an axis, fold expects the number of columns for twice the padding before"
+)
 
 
 def columns(step: Step, *, layer: bool) -> Code:
@@ -29,6 +32,8 @@ def columns(step: Step, *, layer: bool) -> Code:
     if step.rank != PLANE_RANK:
         return Unsupported(f"{step.operator} is for planes only")
     is_fold = step.operator == "fold"
+    if is_fold and step.symmetric is None:
+        return NO_UNEQUAL_ENDS
     size = (tuple_of(step.parameters["output_size"]),) if is_fold else ()
     keywords = {
         "strides": stride_argument(step),
