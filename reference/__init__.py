@@ -31,6 +31,7 @@ from reference.operators import (
     softmax_pooling_grad as _softmax_pooling_grad,
     stochastic_pooling as _stochastic_pooling,
     stochastic_pooling_grad as _stochastic_pooling_grad,
+    unfolding as _unfolding,
 )
 from reference.registry import OPERATORS, values_only
 
@@ -76,6 +77,10 @@ depth_to_space = values_only(_blocks.depth_to_space)
 depth_to_space_grad = values_only(_blocks.depth_to_space_grad)
 space_to_depth = values_only(_blocks.space_to_depth)
 space_to_depth_grad = values_only(_blocks.space_to_depth_grad)
+unfold = values_only(_unfolding.unfold)
+unfold_grad = values_only(_unfolding.unfold_grad)
+fold = values_only(_unfolding.fold)
+fold_grad = values_only(_unfolding.fold_grad)
 
 __all__ = [
     "OPERATORS",
@@ -95,6 +100,8 @@ __all__ = [
     "conv_transpose_grad",
     "depth_to_space",
     "depth_to_space_grad",
+    "fold",
+    "fold_grad",
     "fractional_max_pool",
     "fractional_max_pool_grad",
     "global_avg_pool",
@@ -127,4 +134,6 @@ __all__ = [
     "stochastic_pool_grad",
     "stochastic_pool_probabilities",
     "stochastic_pool_probabilities_grad",
+    "unfold",
+    "unfold_grad",
 ]

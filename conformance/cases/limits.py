@@ -84,6 +84,7 @@ def _step_time_problem(step: Step) -> str:
         output, window = step.output, math.prod(step.window)
     except (ValueError, LookupError, TypeError):
         return ""
+    window = 1 if step.operator in OPERATORS and _has_element_per_cell(OPERATORS[step.operator]) else window
     if math.prod(output) * window * max(step.kernel[:2], default=1) > MAX_REFERENCE_TERMS:
         size = f"its output {list(output)} of windows {list(step.window)}"
         return f"{size} has more than the limit of {MAX_REFERENCE_TERMS} terms"
@@ -99,12 +100,16 @@ def _step_time_problem(step: Step) -> str:
     return f"{size} takes the reference about {round(time / 1e6)} s, {limit}"
 
 
+def _has_element_per_cell(operator: Operator) -> bool:
+    """Whether the output has an element for each cell of each window, which is counted in its extents or channels."""
+    return operator.has_output_per_cell or operator.geometry is Geometry.TO_COLUMNS
+
+
 def _term_count(step: Step, operator: Operator, output: tuple[int, ...]) -> int:
     """Return the number of input cells that the elements of an output are computed from."""
     if operator.geometry in {Geometry.GLOBAL, Geometry.BINS}:
         return max(math.prod(step.shape), math.prod(output))
-    # The extents of the window are among those of the output if there is an output for each cell.
-    window = 1 if operator.has_output_per_cell else math.prod(step.window)
+    window = 1 if _has_element_per_cell(operator) else math.prod(step.window)
     return math.prod(output) * window * max(step.kernel[:2], default=1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -173,6 +174,8 @@ class Geometry(Enum):
     SAMPLING = "each output interpolates the cells around a given point"
     TO_BLOCKS = "the channels of a cell become a block of cells"
     FROM_BLOCKS = "a block of cells becomes the channels of a cell"
+    TO_COLUMNS = "a window of the padded input becomes the channels of a cell"
+    FROM_COLUMNS = "the channels of a cell are added to a window of the output, which padding crops"
     UNPOOLING = "each input is written to a given position of the output"
 
 
@@ -183,9 +186,13 @@ FAMILIES: Mapping[Geometry, str] = MappingProxyType(
         Geometry.SAMPLING: "resampling",
         Geometry.TO_BLOCKS: "blocks",
         Geometry.FROM_BLOCKS: "blocks",
+        Geometry.TO_COLUMNS: "columns",
+        Geometry.FROM_COLUMNS: "columns",
     }
 )
 """Folders of the catalogue for operators without weights; those of all others are in `pooling`."""
+CHANNEL_GEOMETRIES = frozenset({Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS, Geometry.TO_COLUMNS, Geometry.FROM_COLUMNS})
+"""Geometries in which cells become channels, or channels become cells."""
 
 
 class Arithmetic(Enum):
@@ -273,7 +280,7 @@ class Operator:
     @property
     def changes_channels(self) -> bool:
         """Whether an output channel is not computed from the input channel of the same number alone."""
-        return self.has_weights or self.geometry in {Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS}
+        return self.has_weights or self.geometry in CHANNEL_GEOMETRIES
 
     @property
     def forward(self) -> str:
@@ -291,6 +298,8 @@ class Operator:
 
     def channel_multiple(self, parameters: Mapping[str, Any], rank: int) -> int:
         """Return a number that divides the channels of x; 1 for parameters that are invalid. rank: the spatial axes."""
+        if self.geometry is Geometry.FROM_COLUMNS:
+            return _cell_count(parameters.get("window", 1), rank)
         name, power = ("block", rank) if self.geometry is Geometry.TO_BLOCKS else ("groups", 1)
         number = parameters.get(name, 1)
         return number**power if isinstance(number, int) and number > 0 else 1
@@ -308,3 +317,11 @@ class Operator:
     def output_channels(self, kernel: tuple[int, ...], groups: int) -> int:
         """Return the number of output channels for weights of this shape."""
         return kernel[1] * groups if self.geometry is Geometry.TRANSPOSED else kernel[0]
+
+
+def _cell_count(window: Any, rank: int) -> int:
+    """Return the number of cells of a window, whose extents are repeated over the axes; 1 if one is below 1."""
+    extents = tuple(window) if isinstance(window, (list, tuple)) else (window,)
+    if not extents or not all(isinstance(extent, int) and extent > 0 for extent in extents):
+        return 1
+    return math.prod(extents[axis % len(extents)] for axis in range(rank))

@@ -15,6 +15,7 @@ import numpy as np
 
 from conformance.cases.arrays import Array
 from conformance.cases.operator_types import (
+    CHANNEL_GEOMETRIES,
     GRADIENT_SUFFIX,
     PER_AXIS_KINDS,
     Arithmetic,
@@ -37,6 +38,7 @@ from conformance.cases.operator_types import (
 from reports.results.vocabulary import Word
 
 __all__ = [
+    "CHANNEL_GEOMETRIES",
     "FORWARD_OPERATORS",
     "GRADIENT_SUFFIX",
     "INPUTS",
@@ -117,8 +119,8 @@ _PARAMETERS = (
               "Extent of the blocks of cells on each spatial axis.",
               limits=(1, 10_000), required=True, id_prefix="b", always_in_id=True, is_geometric=True),
     Parameter("order", ParameterKind.CHOICE, BlockOrder.DCR.value,
-              "The order of channels that become a block. dcr: the first cell of the block of every output channel, "
-              "then the second one, and so on; crd: all cells of the first output channel, then of the second one.",
+              "The order of channels that become a block or a window. dcr: its first cell in every channel of the "
+              "plane, then the second one, and so on; crd: all its cells in the first channel, then in the second one.",
               choices=tuple(BlockOrder), always_in_id=True, is_geometric=True),
     Parameter("mode", ParameterKind.CHOICE, PadMode.CONSTANT.value,
               "The values that padding has: edge repeats the last cell, reflect mirrors without the last cell, "
@@ -195,6 +197,9 @@ def _product_operations(terms: Array) -> Mapping[Operation, Array]:
 _POOLING, _OUTPUT_SIZE = _parameters(*WINDOW_PARAMETERS), _parameters("output_size")
 _CONVOLUTION = _parameters("stride", "padding", "dilation", "groups", stride=1)
 _CONVOLUTION_INPUTS = ("x", *WEIGHT_INPUTS)
+_COLUMN_PARAMETERS = _parameters(
+    "window", "stride", "padding", "dilation", "order", stride=1, order=BlockOrder.CRD.value
+)
 _PAD_PARAMETERS = (
     *_parameters("pads"),
     _with_choices(PARAMETERS["mode"], PadMode),
@@ -257,6 +262,10 @@ _FORWARD_OPERATORS = (
              Geometry.TO_BLOCKS, Arithmetic.SELECTION, _parameters("block", "order")),
     Operator("space_to_depth", "Each block of cells as the channels of one cell (pixel unshuffle).",
              Geometry.FROM_BLOCKS, Arithmetic.SELECTION, _parameters("block", "order")),
+    Operator("unfold", "The cells of each window as the channels of one cell (im2col). Padding is 0.",
+             Geometry.TO_COLUMNS, Arithmetic.SELECTION, _COLUMN_PARAMETERS),
+    Operator("fold", "The channels of each cell added to the cells of a window of the output (col2im).",
+             Geometry.FROM_COLUMNS, Arithmetic.SUM, _parameters("output_size") + _COLUMN_PARAMETERS),
     Operator("conv", "The cross-correlation of the input with the kernel, plus the bias. The kernel is not flipped.",
              Geometry.WINDOWS, Arithmetic.SUM, _CONVOLUTION, inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",),
              operations=_product_operations),

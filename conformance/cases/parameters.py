@@ -135,9 +135,12 @@ def _per_axis_parameters(
     """Return the parameters that have a value for each spatial axis, in the form that the reference takes."""
     if operator.geometry is Geometry.TRANSPOSED:
         return _transposed_parameters(given, inputs, invalid=invalid)
-    if operator.geometry is Geometry.WINDOWS:
-        return _window_parameters(given, inputs, invalid=invalid)
     rank = len(inputs["x"].shape) - 2
+    if operator.geometry in {Geometry.WINDOWS, Geometry.TO_COLUMNS}:
+        return _window_parameters(given, inputs["x"].shape[2:], inputs, invalid=invalid)
+    if operator.geometry is Geometry.FROM_COLUMNS:
+        size = _repeat_per_axis(given["output_size"], rank)
+        return {"output_size": size, **_window_parameters(given, size, inputs, invalid=invalid)}
     kinds = {ParameterKind.SIZES, ParameterKind.SCALES}
     sizes = [one.name for one in operator.parameters if one.kind in kinds and given[one.name] is not None]
     return {name: _repeat_per_axis(given[name], rank) for name in sizes}
@@ -153,9 +156,13 @@ def explicit_windows(windows: Windows) -> dict[str, Any]:
     }
 
 
-def _window_parameters(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec], *, invalid: bool) -> dict[str, Any]:
-    """Return window, stride, padding and dilation for each axis. Raises CaseError where no window fits."""
-    size = inputs["x"].shape[2:]
+def _window_parameters(
+    given: Mapping[str, Any], size: tuple[int, ...], inputs: Mapping[str, ArraySpec], *, invalid: bool
+) -> dict[str, Any]:
+    """Return window, stride, padding and dilation for each axis. Raises CaseError where no window fits.
+
+    size: the extents of the plane that the windows are on.
+    """
     window = given.get("window", inputs["kernel"].shape[2:] if "kernel" in inputs else None)
     try:
         windows = Windows.of(
@@ -170,7 +177,7 @@ def _window_parameters(given: Mapping[str, Any], inputs: Mapping[str, ArraySpec]
         if not invalid:
             raise CaseError((), str(error)) from None
         # The case must be rejected or observes a convention, so the values are passed on as they are.
-        parameters = _spread_scalars(given, window, len(size))
+        parameters = _spread_scalars(given, window, len(inputs["x"].shape) - 2)
     return {key: value for key, value in parameters.items() if key in given}
 
 

@@ -6,6 +6,7 @@ conformance.cases.compositions. Adapters translate only steps, so each compositi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -102,7 +103,14 @@ class Step:
     def windows(self) -> Windows:
         """The positions of the windows."""
         rounding = self.parameters.get("rounding", Rounding.FLOOR)
-        return Windows.of(self.shape[2:], self.window, self.stride, self.padding, self.dilation, rounding)
+        return Windows.of(self._plane, self.window, self.stride, self.padding, self.dilation, rounding)
+
+    @property
+    def _plane(self) -> tuple[int, ...]:
+        """The extents of the plane that windows are on: x, or the output if columns are added to it."""
+        described = OPERATORS.get(self.operator)
+        is_output = described is not None and described.geometry is Geometry.FROM_COLUMNS
+        return tuple(self.parameters["output_size"] if is_output else self.shape[2:])
 
     @property
     def padding_to_last_window(self) -> PerAxisPairs:
@@ -131,7 +139,7 @@ class Step:
     def channels(self) -> int:
         """Number of output channels."""
         if not self.kernel:
-            return self._block_channels()
+            return self._channels_without_weights()
         return OPERATORS[self.operator].output_channels(self.kernel, int(self.parameters["groups"]))
 
     @property
@@ -139,13 +147,14 @@ class Step:
         """The shape of the output."""
         return (self.shape[0], self.channels, *self._extents())
 
-    def _block_channels(self) -> int:
-        """Return the number of output channels without weights: only blocks change it."""
+    def _channels_without_weights(self) -> int:
+        """Return the number of output channels without weights: only blocks and columns change it."""
         described = OPERATORS.get(self.operator)
         if described is None or not described.changes_channels:
             return self.shape[1]
-        cells: int = self._block() ** self.rank
-        if described.geometry is Geometry.FROM_BLOCKS:
+        has_block = "block" in described.defaults
+        cells: int = self._block() ** self.rank if has_block else math.prod(self.windows.window)
+        if described.geometry in {Geometry.FROM_BLOCKS, Geometry.TO_COLUMNS}:
             return self.shape[1] * cells
         return _quotient(self.shape[1], cells)
 
@@ -209,6 +218,7 @@ GEOMETRY_EXTENTS: Mapping[Geometry, Callable[[Step], tuple[int, ...]]] = Mapping
     {
         Geometry.WINDOWS: lambda step: step.windows.output,
         Geometry.TRANSPOSED: Step._transposed_extents,
+        Geometry.TO_COLUMNS: lambda step: step.windows.output,
         Geometry.PADS: Step._padded_extents,
         Geometry.GLOBAL: lambda step: (1,) * step.rank,
         Geometry.RESAMPLING: lambda step: tuple(axis.output for axis in step.resampled),

@@ -241,6 +241,11 @@ def _has_whole_blocks(level: FactorLevels, size: Sequence[int], _rank: int) -> b
     return not any(extent % level["block"] for extent in size)
 
 
+def _has_valid_columns(level: FactorLevels, _size: Sequence[int], rank: int) -> bool:
+    """Whether the output of fold has windows. The extents of x are their numbers, whatever the level of `extent`."""
+    return has_valid_windows(level, level_per_axis(level["output_size"], rank), rank, allow_padding_only=True)
+
+
 def _is_always_possible(_level: FactorLevels, _size: Sequence[int], _rank: int) -> bool:
     return True
 
@@ -259,6 +264,8 @@ GEOMETRY_CHECKS: Mapping[Geometry, Callable[[FactorLevels, Sequence[int], int], 
         # The number of channels of a row is a multiple of the cells of a block.
         Geometry.TO_BLOCKS: _is_always_possible,
         Geometry.FROM_BLOCKS: _has_whole_blocks,
+        Geometry.TO_COLUMNS: has_valid_windows,
+        Geometry.FROM_COLUMNS: _has_valid_columns,
     }
 )
 """Whether the levels describe a valid geometry; arguments: the levels, the extents of x and the rank."""

@@ -16,8 +16,9 @@ from conformance.cases.generators import (
     DtypeKind,
     GeneratorName,
 )
-from conformance.cases.operators import INPUTS, Operator
-from conformance.catalogue.factors import FactorLevels, level_per_axis
+from conformance.cases.operators import INPUTS, Geometry, Operator
+from conformance.catalogue.factors import FactorLevels, level_pairs, level_per_axis
+from reference import Windows
 
 
 def raw_inputs(
@@ -40,12 +41,25 @@ def _shapes(operator: Operator, levels: FactorLevels) -> dict[str, list[int]]:
     """Return the shapes of x, kernel and bias; those of other inputs are derived from the case."""
     rank, groups, channels, out = (levels[name] for name in ("rank", "groups", "channels", "out"))
     window = level_per_axis(levels.get("window", 1), rank)
-    multiple, extents = operator.channel_multiple(levels, rank), level_per_axis(levels["extent"], rank)
+    multiple, extents = operator.channel_multiple(levels, rank), _extents(operator, levels)
     return {
         "x": [levels["batch"], channels * multiple, *extents],
         "kernel": list(operator.kernel_shape(channels, out, groups, window)),
         "bias": [out * groups],
     }
+
+
+def _extents(operator: Operator, levels: FactorLevels) -> tuple[int, ...]:
+    """Return the spatial extents of x. Those of columns are the numbers of windows of the output."""
+    rank = levels["rank"]
+    if operator.geometry is not Geometry.FROM_COLUMNS:
+        return level_per_axis(levels["extent"], rank)
+    size, window, stride, dilation = (
+        level_per_axis(levels.get(name, 1), rank) for name in ("output_size", "window", "stride", "dilation")
+    )
+    padding = levels.get("padding", 0)
+    pads = padding if isinstance(padding, str) else level_pairs(padding, rank)
+    return Windows.of(size, window, stride, pads, dilation).output
 
 
 def _raw_array(name: str, common: Mapping[str, Any], shape: list[int] | None, levels: FactorLevels) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from conformance.cases.generators import (
     Generator,
     GeneratorName,
 )
-from conformance.cases.operators import INPUTS, OPERATORS, PARAMETERS
+from conformance.cases.operators import INPUTS, OPERATORS, PARAMETERS, Geometry, Operator
 from conformance.catalogue.covering_array import CoveringArray, LevelRows
 from conformance.catalogue.factors import (
     FACTORS,
@@ -107,6 +107,7 @@ class Sweep:
         operator = OPERATORS[self.operator]
         known = COMMON_FACTORS | {*operator.defaults, *operator.optional_inputs}
         known |= WEIGHT_FACTORS if operator.has_weights else set()
+        self._check_extent(operator)
         for name in self.factors.keys() - known:
             raise ValueError(f"key 'factors.{name}': {self.operator} has no such factor")
         if "/" in self.id:
@@ -133,6 +134,14 @@ class Sweep:
             product = math.prod(len(self.factors[name]) for name in names)
             if product > limit:
                 raise ValueError(f"key 'factors': {product} {product_name} exceed the limit of {limit}")
+
+    def _check_extent(self, operator: Operator) -> None:
+        """Raise ValueError unless there are extents of x. Those of columns are the numbers of windows of the output."""
+        is_derived = operator.geometry is Geometry.FROM_COLUMNS
+        if is_derived and "extent" in self.factors:
+            raise ValueError(f"key 'factors.extent': {self.operator} has no such factor")
+        if not is_derived and "extent" not in self.factors:
+            raise ValueError("key 'factors': needs the key 'extent'")
 
     @cached_property
     def cover(self) -> CoveringArray:
@@ -229,7 +238,9 @@ class Sweep:
     def is_possible(self, row: Sequence[int]) -> bool:
         """Whether the geometry of a row is valid and does not repeat a geometry with equal level names."""
         level = self._levels_of_row(row)
-        rank, size = level["rank"], level_per_axis(level["extent"], level["rank"])
+        rank = level["rank"]
+        # Sweeps of fold have no extents: they follow from the output size.
+        size = level_per_axis(level.get("extent", 1), rank)
         for factor, number in zip(self.factors, row, strict=True):
             known = self._level_names(factor, rank)
             if known.index(known[number]) < number:

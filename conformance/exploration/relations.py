@@ -22,7 +22,7 @@ import numpy as np
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array
 from conformance.cases.case import Case
 from conformance.cases.compositions import plan_steps
-from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS, Arithmetic, Geometry, Rounding
+from conformance.cases.operators import CHANNEL_GEOMETRIES, GRADIENT_SUFFIX, OPERATORS, Arithmetic, Geometry, Rounding
 from conformance.cases.steps import case_step
 from conformance.exploration.candidate import WHOLE_NUMBER_VALUES, Candidate
 
@@ -103,12 +103,8 @@ def _reversed_axes_calls(candidate: Candidate, inputs: InputArrays) -> Sequence[
     # An index counts the cells in the order of the axes, so reversing them changes it.
     if candidate.rank < 2 or not _is_exact(candidate) or "indices" in {candidate.levels.get("output"), *inputs}:  # noqa: PLR2004
         return ()
-    # Each axis has its own random sample, or cells of a block are counted in the order of the axes.
-    if OPERATORS[candidate.operator].geometry in {
-        Geometry.FRACTIONS,
-        Geometry.TO_BLOCKS,
-        Geometry.FROM_BLOCKS,
-    }:
+    # Each axis has its own random sample, or cells that are channels are counted in the order of the axes.
+    if OPERATORS[candidate.operator].geometry in {Geometry.FRACTIONS, *CHANNEL_GEOMETRIES}:
         return ()
     reversed_levels = {name: candidate.per_axis(name)[::-1] for name in candidate.per_axis_factors}
     reversed_inputs = {name: _reverse_axes(array) for name, array in inputs.items()}
@@ -147,7 +143,7 @@ def _skipped_windows(candidate: Candidate) -> int:
     if (
         not has_windows
         or not _is_exact(candidate)
-        or OPERATORS[case.operator].geometry is Geometry.TRANSPOSED
+        or OPERATORS[case.operator].geometry in {Geometry.TRANSPOSED, Geometry.FROM_COLUMNS}
         or candidate.levels.get("output") == "indices"
     ):
         return 0

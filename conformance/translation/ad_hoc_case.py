@@ -32,6 +32,7 @@ from conformance.cases.parsing import parse_case
 from conformance.cases.schema import catalogue_folder, document_errors
 from conformance.cases.yaml_reader import YamlDocument
 from conformance.translation.option_text import PER_AXIS_OPTIONS, REQUEST_CASE_ID, as_option_error, size_text
+from reference import Windows
 
 DEFAULT_SPATIAL_RANK = 2
 """Number of spatial axes if neither a shape nor a parameter gives it."""
@@ -223,10 +224,25 @@ class CaseRequest:
             (window - 1) * self._parameter_on_axis("dilation", axis, 1) + 1 + self._parameter_on_axis("stride", axis, 1)
         )
         output, pads = self._parameter_on_axis("output_size", axis, 1), self._parameter_on_axis("pads", axis, 0)
+        if self.case_operator.geometry is Geometry.FROM_COLUMNS:
+            return self._window_count(axis)
         if self.case_operator.geometry is Geometry.UNPOOLING:
             return max(output // 2, 1)
         extent, block = max(DEFAULT_EXTENT, reach, 2 * output, pads + 1), self._parameter_on_axis("block", axis, 1)
         return -(-extent // block) * block if self.case_operator.geometry is Geometry.FROM_BLOCKS else extent
+
+    def _window_count(self, axis: int) -> int:
+        """Return the number of windows of the output of fold on an axis; 1 if the parameters are invalid."""
+        names = ("output_size", "window", "stride")
+        size, window, stride = ((self._parameter_on_axis(name, axis, 1),) for name in names)
+        padding = self.parameters.get("padding", 0)
+        if isinstance(padding, (list, tuple)) and padding:
+            padding = [padding[axis % len(padding)]]
+        try:
+            windows = Windows.of(size, window, stride, padding, self._parameter_on_axis("dilation", axis, 1))
+        except (TypeError, ValueError):
+            return 1
+        return windows.output[0]
 
     def _parameter_on_axis(self, name: str, axis: int, default: int) -> int:
         """Return the value of a parameter on an axis, or the default if the value is not an integer in range."""
@@ -244,7 +260,9 @@ class CaseRequest:
         # Padding may depend on whether an extent is even. The last increase more than doubles every extent.
         # Where blocks of cells become channels, they divide every extent.
         block = self._parameter_on_axis("block", 0, 1) if self.case_operator.geometry is Geometry.FROM_BLOCKS else 1
-        for increase in (block, 2 * block, block * (max(spec.shape[2:], default=1) + 1)):
+        # The extents of columns follow from the output size.
+        is_fixed = self.case_operator.geometry is Geometry.FROM_COLUMNS
+        for increase in () if is_fixed else (block, 2 * block, block * (max(spec.shape[2:], default=1) + 1)):
             yield "the spatial size", self._with_shape((first, channels, *(extent + increase for extent in extents)))
         if not self.has_kernel:
             more = self.case_operator.channel_multiple(self.parameters, len(extents))

@@ -33,6 +33,22 @@ def pad_zeros_then_convolve(step: Step) -> tuple[Step, ...]:
     return _with_explicit_padding(step, 0)
 
 
+def pad_zeros_then_unfold(step: Step) -> tuple[Step, ...]:
+    """Return explicit padding with zeros, then unfold without padding."""
+    return _with_explicit_padding(step, 0)
+
+
+def fold_then_crop(step: Step) -> tuple[Step, ...]:
+    """Return fold to the padded output, then a crop of the padding."""
+    if not step.padded:
+        return ()
+    axes = zip(step.parameters["output_size"], step.windows.pads, strict=True)
+    size = tuple(extent + before + after for extent, (before, after) in axes)
+    fold = step.with_parameters(output_size=size, padding=((0, 0),) * step.rank)
+    pads = tuple((-before, -after) for before, after in step.windows.pads)
+    return fold, Step(BuildingBlock.CROP, fold.output, step.dtype, {"pads": pads}, gradient=step.gradient)
+
+
 def pad_counted_zeros_then_average(step: Step) -> tuple[Step, ...]:
     """Return explicit padding with zeros, then an unpadded average, if padding cells are counted."""
     counted = step.parameters["count_include_pad"] and step.parameters["divisor"] is None
@@ -159,5 +175,7 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         "avg_pool": (pad_counted_zeros_then_average, pad_zeros_then_rescale_average, average_over_counted_ones),
         "conv": (pad_zeros_then_convolve, dilated_then_subsampled),
         "pad": (crop_then_pad,),
+        "unfold": (pad_zeros_then_unfold,),
+        "fold": (fold_then_crop,),
     }
 )

@@ -94,6 +94,18 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
         CommonCall("Blocks of 2 by 2, the cells of a block first", {"block": 2, "order": "dcr"}),
         CommonCall("Blocks of 2 by 2, the input channels first", {"block": 2, "order": "crd"}),
     ),
+    "unfold": (
+        CommonCall(
+            "Windows of 3 by 3, padding 1, the cells of a window in one channel first",
+            {"window": 3, "padding": 1, "order": "crd"},
+        ),
+        CommonCall("Windows of 3 by 3, the channels of a cell first", {"window": 3, "order": "dcr"}),
+        CommonCall("Patches of 4 by 4 without overlap", {"window": 4, "stride": 4, "order": "crd"}),
+    ),
+    "fold": (
+        CommonCall("Windows of 3 by 3, padding 1", {"output_size": 8, "window": 3, "padding": 1}),
+        CommonCall("Patches of 4 by 4 without overlap", {"output_size": 8, "window": 4, "stride": 4}),
+    ),
     "pad": (
         CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),
         CommonCall("A constant, asymmetric", {"pads": [[0, 1], [2, 1]], "value": -1}),

@@ -243,7 +243,7 @@ class Windows(WindowWalk):
         return counts
 
 
-def all_planes_index(spatial: SliceTuple | tuple[int, ...]) -> tuple[Any, ...]:
+def all_planes_index(spatial: tuple[slice | int, ...]) -> tuple[Any, ...]:
     """Return the index that takes spatial slices or positions, and every batch and channel before them."""
     return (..., *spatial)
 

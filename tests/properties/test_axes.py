@@ -24,6 +24,8 @@ PARAMETERS = {
     Geometry.SAMPLING: tuple({"output_size": 2, "mode": mode} for mode in ("linear", "nearest")),
     Geometry.TO_BLOCKS: tuple({"block": 2, "order": order} for order in ("dcr", "crd")),
     Geometry.FROM_BLOCKS: tuple({"block": 2, "order": order} for order in ("dcr", "crd")),
+    Geometry.TO_COLUMNS: tuple({"window": 2, "padding": 1, "order": order} for order in ("dcr", "crd")),
+    Geometry.FROM_COLUMNS: tuple({"window": 2, "output_size": 4, "order": order} for order in ("dcr", "crd")),
     Geometry.PADS: tuple({"pads": 1, "mode": mode} for mode in ("constant", "edge", "reflect", "symmetric", "wrap")),
 }
 

@@ -45,7 +45,7 @@ DIVISORS = [3, 5, 7, 9]
 SELECTIONS = {
     *("max_pool", "min_pool", "max_pool_with_indices", "max_unpool", "global_max_pool", "adaptive_max_pool"),
     *("fractional_max_pool", "stochastic_pool", "pad", "depth_to_space", "space_to_depth"),
-    *("depth_to_space_grad", "space_to_depth_grad"),
+    *("depth_to_space_grad", "space_to_depth_grad", "unfold", "fold_grad"),
 }
 # Operators that are similar to no other operator.
 OF_A_KIND = {"avg_pool", "global_avg_pool", "conv", "max_pool_grad", *worst_case_inputs.CURVED}
@@ -293,6 +293,7 @@ def test_operators_that_select_have_bound_zero(name, dtype):
         "depth_to_space": (x.reshape(1, 9, 1), 3),
         "depth_to_space_grad": (x.reshape(1, 3, 3), x.reshape(1, 9, 1), 3),
         "space_to_depth_grad": (x.reshape(1, 3, 3), x, 3),
+        "fold_grad": (x, x[:, :, :8].reshape(1, 1, 8).repeat(2, 1), 9, 2),
     }
     results = reference.OPERATORS[name](*arguments.get(name, (x, 3)))
     for exact in results if isinstance(results, tuple) else [results]:

@@ -146,7 +146,25 @@ def _bias_grad(name, kernel):
     return gradient
 
 
+def _columns(x):
+    """The columns of n windows of n cells that contain one cell; all their other cells are padding."""
+    outputs, n = x.shape
+    columns = np.zeros((1, outputs, n, n), x.dtype)
+    columns[0, :, np.arange(n)[::-1], np.arange(n)] = x.T
+    return columns.reshape(1, outputs * n, n)
+
+
+def _fold(x):
+    return _of("fold", _columns(x), 1, x.shape[1], padding=x.shape[1] - 1)
+
+
+def _unfold_grad(x):
+    return _of("unfold_grad", _columns(x), _cells(len(x), x.dtype), x.shape[1], padding=x.shape[1] - 1)
+
+
 SUMS = {
+    "fold": _fold,
+    "unfold_grad": _unfold_grad,
     "max_pool_grad": _covered("max_pool_grad"),
     "max_pool_grad, last": _covered("max_pool_grad", ties="last"),
     "max_pool_grad, all": _covered("max_pool_grad", ties="all"),

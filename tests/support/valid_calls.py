@@ -22,6 +22,7 @@ CALLS = {
     "grid_sample": ([X, np.full((2, 2, 3, 2), 0.25, np.float32)], {"output_size": (2, 3)}),
     "depth_to_space": ([BLOCKS], {"block": 2}),
     "space_to_depth": ([BLOCKS], {"block": 2}),
+    "fold": ([np.arange(2 * 8 * 3 * 4, dtype=np.float32).reshape(2, 8, 3, 4)], {"output_size": (4, 5), "window": 2}),
     "conv": ([X, KERNEL, BIAS], {}),
     "conv_transpose": ([X, KERNEL, BIAS], {}),
 }

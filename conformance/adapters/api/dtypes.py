@@ -23,6 +23,8 @@ SELECTION_OPERATORS = (
 """Operators that only select elements of the input, so that they need no arithmetic in its dtype."""
 BLOCK_OPERATORS = ("depth_to_space", "space_to_depth")
 """Operators that exchange blocks of cells with channels and change no number."""
+COLUMN_OPERATORS = ("unfold", "fold")
+"""Operators that exchange windows of cells with channels."""
 
 
 def is_floating(step: Step) -> bool:

@@ -41,7 +41,8 @@ from conformance.adapters.api import (
     unsupported_lowering,
 )
 from conformance.adapters.api.blocks.recipes import BlockRecipe
-from conformance.adapters.jax import resizing, words
+from conformance.adapters.api.columns.recipes import UnfoldRecipe
+from conformance.adapters.jax import columns, resizing, words
 from conformance.adapters.jax.convolution import biased_conv, composed_transpose, lax_conv, lax_transpose
 from conformance.adapters.jax.flax import Linen, Nnx
 from conformance.adapters.jax.pooling import LayoutPooling
@@ -171,6 +172,7 @@ def _fallbacks(pooling: LayoutPooling) -> Mapping[str, Lowering]:
         "stochastic_pool_probabilities": jitted(pooling.composed.stochastic_pool_probabilities),
         "stochastic_pool": jitted(pooling.composed.stochastic_pool, "draws"),
         **dict.fromkeys(BLOCK_OPERATORS, jitted(BlockRecipe(channels_last=pooling.layout.channels_last))),
+        "unfold": jitted(UnfoldRecipe(pooling.composed, BlockRecipe(channels_last=pooling.layout.channels_last))),
     }
 
 
@@ -190,7 +192,7 @@ def _shared_lowerings(pooling: LayoutPooling) -> Mapping[str, Lowering]:
 
 
 # XLA computes every dtype, so bool is missing only where sums of it have no meaning.
-COPYING_OPERATORS = (*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad", "resize")
+COPYING_OPERATORS = (*SELECTION_OPERATORS, *BLOCK_OPERATORS, "unfold", "pad", "resize")
 DTYPES = {"": FLOATING | INTEGERS} | dict.fromkeys(COPYING_OPERATORS, ALL_DTYPES)
 BFLOAT16_CONVERSION = Bfloat16Conversion("{}.view(jnp.bfloat16)", "{}.astype(jnp.bfloat16)")
 # In JAX 0.10, jnp.asarray compiles once for every shape and dtype; device_put does not compile.
@@ -244,6 +246,7 @@ LAX_SURFACE = Surface(
         "conv": lax_conv,
         "conv_transpose": lax_transpose,
         "pad": _lax_pad,
+        "unfold": columns.unfold,
         "resize": resizing.CHANNELS_FIRST,
         **_shared_lowerings(CHANNELS_FIRST_POOLING),
     },

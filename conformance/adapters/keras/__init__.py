@@ -30,7 +30,7 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_lowering,
 )
-from conformance.adapters.keras import blocks, convolution, padding, pooling, resizing, words
+from conformance.adapters.keras import blocks, columns, convolution, padding, pooling, resizing, words
 from conformance.adapters.keras.engines import ENGINES, Engine
 from conformance.adapters.tensorflow.words import DTYPE_POLICY
 
@@ -79,6 +79,7 @@ def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping
         "stochastic_pool": pooling.COMPOSED.stochastic_pool,
     }
     compositions |= dict.fromkeys(BLOCK_OPERATORS, blocks.BLOCKS_OR_RECIPE)
+    compositions["unfold"] = columns.RECIPE
     compiled = {name: partial(pooling.compiled, engine, lowering) for name, lowering in compositions.items()}
     return {**compiled, "pad": partial(padding.gathered_pad, engine)}
 
@@ -148,14 +149,17 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
             "": engine.dtypes,
             **dict.fromkeys(FLOATING_OPERATORS, FLOATING),
             **dict.fromkeys(CONVOLUTION_OPERATORS, engine.dtypes & engine.convolution_dtypes),
-            **dict.fromkeys(BLOCK_OPERATORS, engine.dtypes.difference(blocks.WIDENED_DTYPES.get(engine.name, ()))),
+            **dict.fromkeys(
+                (*BLOCK_OPERATORS, "unfold"), engine.dtypes.difference(blocks.WIDENED_DTYPES.get(engine.name, ()))
+            ),
         },
         unsupported_dtypes={
             "": dict.fromkeys(ALL_DTYPES - engine.dtypes, NO_UINT64),
             **dict.fromkeys(FLOATING_OPERATORS, dict.fromkeys(ALL_DTYPES - FLOATING, FLOATING_ONLY)),
             **dict.fromkeys(CONVOLUTION_OPERATORS, dict.fromkeys(ALL_DTYPES - engine.convolution_dtypes, NO_KERNEL)),
             **dict.fromkeys(
-                BLOCK_OPERATORS, dict.fromkeys(blocks.WIDENED_DTYPES.get(engine.name, ()), blocks.NO_UNSIGNED)
+                (*BLOCK_OPERATORS, "unfold"),
+                dict.fromkeys(blocks.WIDENED_DTYPES.get(engine.name, ()), blocks.NO_UNSIGNED),
             ),
         },
     )
@@ -183,6 +187,7 @@ def _ops_surface(make_surface: Callable[..., Surface], engine: Engine) -> Surfac
             "pad": partial(padding.pad, engine),
             "resize": partial(resizing.ops_resize, engine=engine.name),
             **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
+            "unfold": columns.unfold,
             "relu": lambda _step: "keras.ops.relu(x)",
         },
         fallbacks={

@@ -16,6 +16,7 @@ from functools import partial
 
 from conformance.adapters.api import (
     BLOCK_OPERATORS,
+    COLUMN_OPERATORS,
     FLOATS,
     Code,
     Lowering,
@@ -31,6 +32,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.mxnet import (
     blocks,
+    columns,
     convolution as weights,
     grid_sampling,
     ndarray as nd,
@@ -122,6 +124,7 @@ UNSUPPORTED_DTYPES = {
     **dict.fromkeys(COPYING_OPERATORS, missing_dtypes()),
     "resize": floating_only("resizing"),
     "grid_sample": floating_only("BilinearSampler"),
+    **dict.fromkeys(COLUMN_OPERATORS, floating_only("im2col")),
     **{one: {**missing_dtypes(), "bool": NO_BOOL_TRANSPOSE} for one in BLOCK_OPERATORS},
     **dict.fromkeys(("conv", "conv_transpose"), unsupported_convolution_dtypes()),
 }
@@ -139,6 +142,7 @@ NPX_LOWERINGS: Mapping[str, Callable[..., Code]] = {
 FALLBACKS: Mapping[str, Lowering] = {
     **windows.fallbacks(padding.NP_API),
     **dict.fromkeys(BLOCK_OPERATORS, blocks.recipe),
+    "unfold": partial(columns.recipe, padding.NP_API),
     "resize": partial(resizing.resize, api=padding.NP_API),
     "grid_sample": partial(grid_sampling.grid_sample, api=padding.NP_API),
     "lp_pool": pooling.absolute_lp_pool,
@@ -235,6 +239,7 @@ SURFACES = (
             ),
             "pad": nd.nonempty_arrays_only(nd.native_pad),
             **dict.fromkeys(BLOCK_OPERATORS, nd.nonempty_arrays_only(blocks.nd_blocks)),
+            **dict.fromkeys(COLUMN_OPERATORS, nd.nonempty_arrays_only(columns.nd_columns)),
             "relu": lambda _step: "mx.nd.relu(x)",
         },
         nd.ND_API,
@@ -251,6 +256,7 @@ SURFACES = (
             # The gather supports all dtypes; mx.nd.pad supports floating-point dtypes only.
             "pad": nd.gathered_pad,
             **dict.fromkeys(BLOCK_OPERATORS, nd.nonempty_arrays_only(blocks.recipe)),
+            "unfold": nd.nonempty_arrays_only(partial(columns.recipe, nd.ND_API)),
         },
         write_gradient=weights.autograd_gradient,
     ),

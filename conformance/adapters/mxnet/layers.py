@@ -23,6 +23,7 @@ from conformance.adapters.api import (
     sizes_argument,
 )
 from conformance.adapters.api.blocks.reading import block_layers
+from conformance.adapters.api.columns.reading import ColumnArguments, column_layers
 from conformance.cases.operators import BlockOrder
 
 POOLING_ARGUMENTS = {
@@ -223,6 +224,17 @@ ND_LAYERS = (
     ),
 )
 
+COLUMN_SIGNATURE = "stride=1, dilate=1, pad=0, name=None"
+COLUMN_LAYERS = column_layers(
+    {
+        "unfold": f"im2col(data, kernel, {COLUMN_SIGNATURE})",
+        "fold": f"col2im(data, output_size, kernel, {COLUMN_SIGNATURE})",
+    },
+    BlockOrder.CRD,
+    ColumnArguments("kernel", "stride", "pad", "dilate"),
+    array="data",
+    ignored=("name",),
+)
 BLOCK_LAYERS = block_layers(
     {
         "depth_to_space": "depth_to_space(data, block_size, name=None)",
@@ -233,7 +245,9 @@ BLOCK_LAYERS = block_layers(
 )
 
 DIALECTS = {
-    "mxnet.nd": Dialect(("nd", "mx.nd", "mxnet.nd", "mx.nd.contrib", "nd.contrib"), (*ND_LAYERS, *BLOCK_LAYERS)),
+    "mxnet.nd": Dialect(
+        ("nd", "mx.nd", "mxnet.nd", "mx.nd.contrib", "nd.contrib"), (*ND_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS)
+    ),
     "mxnet.gluon": Dialect(("nn", "gluon.nn", "mxnet.gluon.nn", "mx.gluon.nn"), GLUON_LAYERS),
     "mxnet.npx": Dialect(("npx", "mxnet.npx", "mx.npx"), NPX_LAYERS),
 }

@@ -45,6 +45,7 @@ from conformance.adapters.numpy.pooling import (
     window_pool_gradient,
 )
 from conformance.adapters.numpy.resizing import resize, resize_gradient
+from conformance.adapters.numpy.unfolding import fold, fold_gradient, unfold, unfold_gradient
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS
 
 PACKAGES = ("numpy", "ml_dtypes")
@@ -58,7 +59,7 @@ import ml_dtypes
 import numpy as np
 """
 RESET = ""
-SUMMING_OPERATORS = ("avg_pool", "global_avg_pool", "adaptive_avg_pool", "conv", "conv_transpose")
+SUMMING_OPERATORS = ("avg_pool", "global_avg_pool", "adaptive_avg_pool", "conv", "conv_transpose", "fold")
 NO_DEFAULTS = Unsupported("the loops have no defaults and check no parameters")
 PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "pad": (pad, pad_gradient),
@@ -66,6 +67,8 @@ PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "grid_sample": (grid_sample, grid_sample_gradient),
     "depth_to_space": (depth_to_space, depth_to_space_gradient),
     "space_to_depth": (space_to_depth, space_to_depth_gradient),
+    "unfold": (unfold, unfold_gradient),
+    "fold": (fold, fold_gradient),
     "max_unpool": (max_unpool, max_unpool_gradient),
     "conv": (conv, conv_gradient),
     "conv_transpose": (conv, conv_gradient),
@@ -99,7 +102,7 @@ SURFACES = (
         dtypes={
             "": FLOATING,
             **dict.fromkeys(SUMMING_OPERATORS, FLOATING | INTEGERS),
-            **dict.fromkeys((*SELECTION_OPERATORS, "fractional_max_pool", "pad", "resize"), ALL_DTYPES),
+            **dict.fromkeys((*SELECTION_OPERATORS, "fractional_max_pool", "pad", "resize", "unfold"), ALL_DTYPES),
             **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
             # No int8: the backend declares no answer to the convention about int8 averages whose sum overflows.
             "avg_pool": FLOATING | INTEGERS - {"int8"},

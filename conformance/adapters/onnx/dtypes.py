@@ -21,6 +21,7 @@ SCHEMA_DTYPES: Mapping[str, frozenset[str]] = {
     "pad": ALL_DTYPES,
     "resize": ALL_DTYPES,
     **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
+    "fold": ALL_DTYPES,
     "relu": FLOATING | SIGNED_INTEGERS,
 }
 # Types that a node or a composition takes.
@@ -29,7 +30,7 @@ SUPPORTED_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("max_pool", "min_pool", "max_unpool", "global_max_pool", "pad", "resize"), ALL_DTYPES),
     **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
     # A sum of bool has no meaning in the suite, and ArgMax takes no bool.
-    **dict.fromkeys(("avg_pool", "global_avg_pool", "max_pool_with_indices"), ALL_DTYPES - {"bool"}),
+    **dict.fromkeys(("avg_pool", "global_avg_pool", "max_pool_with_indices", "fold"), ALL_DTYPES - {"bool"}),
     "relu": FLOATING | SIGNED_INTEGERS,
 }
 ANY_CALL = ""

@@ -44,6 +44,7 @@ NODE_TYPES: Mapping[str, str] = {
     "grid_sample": "GridSample",
     "depth_to_space": "DepthToSpace",
     "space_to_depth": "SpaceToDepth",
+    "fold": "Col2Im",
     "relu": "Relu",
 }
 POOLING_OPERATORS = frozenset({"max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"})
@@ -290,6 +291,21 @@ def gathered_pad(step: Step) -> Code:
     return () if code == "x" else code
 
 
+def fold(step: Step) -> Code:
+    """Return the node, after a reshape to one axis for all windows. The padding is that of the output."""
+    if step.parameters.get("order", BlockOrder.CRD) != BlockOrder.CRD:
+        return Unsupported("Col2Im has the order crd")
+    columns = (*step.shape[:2], math.prod(step.shape[2:]))
+    node = call("Col2Im", "x", "image", "block", **_window_attributes(step))
+    return (
+        f"columns = {int_array_text(columns)}",
+        f"image = {int_array_text(step.parameters['output_size'])}",
+        f"block = {int_array_text(step.window)}",
+        "x = Reshape(x, columns)",
+        f"x = {node}",
+    )
+
+
 def crop(step: Step) -> Code:
     """Return the Slice node that crops by the negative pads."""
     axes = zip(step.padding, step.shape[2:], strict=True)
@@ -325,6 +341,7 @@ NODE_LOWERINGS: Mapping[str, Lowering] = {
     "grid_sample": grid_sample,
     "depth_to_space": depth_to_space,
     "space_to_depth": space_to_depth,
+    "fold": fold,
     "relu": lambda _step: "Relu(x)",
 }
 BUILDING_BLOCKS: Mapping[str, Lowering] = {

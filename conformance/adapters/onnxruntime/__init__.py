@@ -55,6 +55,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "resize": frozenset({"float16", "float32", "int8", "uint8", "int32"}),
     "grid_sample": frozenset({"float16", "float32", "float64"}),
     **dict.fromkeys(BLOCK_OPERATORS, frozenset({"float16", "float32", "float64", "int8", "uint8"})),
+    "fold": frozenset({"float32"}),
     "relu": frozenset({"float16", "float32", "float64", "int8", "int32"}),
 }
 POOLING_KERNELS = nodes.POOLING_OPERATORS | {"max_unpool", "global_max_pool", "global_avg_pool"}

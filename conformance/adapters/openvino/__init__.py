@@ -33,6 +33,7 @@ from conformance.adapters.api import (
 from conformance.adapters.api.resizing import grid_sampling as not_written
 from conformance.adapters.openvino import (
     blocks,
+    columns,
     convolution as weights,
     grid_sampling,
     onnx_graphs,
@@ -150,7 +151,10 @@ SHORT_INTEGERS = frozenset({"int8", "int16", "uint8", "uint16"})
 EXACT_DTYPES = FLOATING | SHORT_INTEGERS | {"bool"}
 # Every value of these dtypes is exact in float32, so an operator that only selects values does not change them.
 DTYPES = {"": FLOATING, **dict.fromkeys(SELECTION_OPERATORS, EXACT_DTYPES), "pad": EXACT_DTYPES | {"int32", "uint32"}}
-DTYPES |= {"resize": FLOATING | {"uint8"}, **dict.fromkeys(BLOCK_OPERATORS, EXACT_DTYPES | {"int32", "uint32"})}
+DTYPES |= {
+    "resize": FLOATING | {"uint8"},
+    **dict.fromkeys((*BLOCK_OPERATORS, "unfold"), EXACT_DTYPES | {"int32", "uint32"}),
+}
 DTYPES |= dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING | SHORT_INTEGERS)
 UNSUPPORTED_WIDE_DTYPES = {
     "float64": Unsupported(
@@ -197,6 +201,8 @@ OPSET_SURFACE = Surface(
         **limit_axes({"resize": resizing.resize}),
         "grid_sample": grid_sampling.grid_sample,
         **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
+        "unfold": columns.unfold,
+        "fold": columns.fold,
         "relu": lambda _step: "ops.relu(x)",
         **UNSUPPORTED_OPERATORS,
     },

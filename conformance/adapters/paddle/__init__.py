@@ -17,6 +17,7 @@ from typing import Any
 
 from conformance.adapters.api import (
     BLOCK_OPERATORS,
+    COLUMN_OPERATORS,
     FLOATS,
     SELECTION_OPERATORS,
     Lowering,
@@ -27,6 +28,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.paddle import (
     blocks,
+    columns,
     convolution as weights,
     grid_sampling,
     padding,
@@ -68,7 +70,8 @@ paddle.seed(0)
 """
 DTYPES: Mapping[str, frozenset[str]] = {
     "": POOLING_DTYPES,
-    **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad"), ARRAY_DTYPES),
+    **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "unfold", "pad"), ARRAY_DTYPES),
+    "fold": FLOATS,
     "resize": resizing.NEAREST_DTYPES,
     "grid_sample": grid_sampling.DTYPES,
     **dict.fromkeys(("conv", "conv_transpose", "relu"), FLOATS),
@@ -78,6 +81,8 @@ UNSUPPORTED_DTYPES = {
     "": unsupported_dtypes("pooling", except_dtypes=POOLING_DTYPES),
     **dict.fromkeys((*SELECTION_OPERATORS, "pad"), unsupported_dtypes("pooling", except_dtypes=ARRAY_DTYPES)),
     **dict.fromkeys(BLOCK_OPERATORS, unsupported_dtypes("pixel_shuffle", except_dtypes=ARRAY_DTYPES)),
+    "unfold": unsupported_dtypes("unfold", except_dtypes=ARRAY_DTYPES),
+    "fold": unsupported_dtypes("fold", except_dtypes=FLOATS),
     "resize": unsupported_dtypes("interpolate", except_dtypes=resizing.NEAREST_DTYPES),
     "grid_sample": unsupported_dtypes("grid_sample", except_dtypes=grid_sampling.DTYPES),
     "conv": unsupported_dtypes("convolution", except_dtypes=FLOATS),
@@ -132,6 +137,7 @@ def _fallbacks(write_call: CallWriter, transpose: Lowering, pad: Lowering) -> Ma
         "stochastic_pool": partial(pooling.in_float32, "stochastic_pool"),
         "stochastic_pool_probabilities": partial(pooling.in_float32, "stochastic_pool_probabilities"),
         **dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE),
+        "unfold": columns.RECIPE,
         "pad": partial(_pad_in_wider_dtype, pad),
     }
 
@@ -155,6 +161,7 @@ def _surface(name: str, write_call: CallWriter, pads: tuple[Lowering, Lowering],
         {
             **_lowerings(write_call, conv, transpose, pad, relu),
             **dict.fromkeys(BLOCK_OPERATORS, partial(blocks.blocks, layer=layer)),
+            **dict.fromkeys(COLUMN_OPERATORS, partial(columns.columns, layer=layer)),
             **limit_axes({"resize": partial(resizing.resize, layer=layer)}),
             "grid_sample": grid_sampling.grid_sample,
         },

@@ -27,6 +27,7 @@ from conformance.adapters.api import (
     unpooled_size,
 )
 from conformance.adapters.api.blocks.reading import block_layers
+from conformance.adapters.api.columns.reading import ColumnArguments, column_layers
 from conformance.cases.operators import BlockOrder
 
 
@@ -263,6 +264,24 @@ BLOCK_LAYERS = block_layers(
     BlockOrder.CRD,
     required_values={"data_format": "NCHW"},
 )
+COLUMN_ARGUMENTS = ColumnArguments("kernel_sizes", "strides", "paddings", "dilations", "output_sizes")
+COLUMN_LAYERS = column_layers(
+    {
+        "unfold": f"Unfold(kernel_sizes, dilations=1, paddings=0, strides=1{NAME})",
+        "fold": f"Fold(output_sizes, kernel_sizes, dilations=1, paddings=0, strides=1{NAME})",
+    },
+    BlockOrder.CRD,
+    COLUMN_ARGUMENTS,
+    ignored=IGNORED,
+)
+COLUMN_TAIL = f"kernel_sizes, strides=1, paddings=0, dilations=1{NAME}"
+COLUMN_FUNCTIONS = column_layers(
+    {"unfold": f"unfold(x, {COLUMN_TAIL})", "fold": f"fold(x, output_sizes, {COLUMN_TAIL})"},
+    BlockOrder.CRD,
+    COLUMN_ARGUMENTS,
+    array="x",
+    ignored=IGNORED,
+)
 BLOCK_FUNCTIONS = block_layers(
     {
         "depth_to_space": f"pixel_shuffle(x, upscale_factor, data_format='NCHW'{NAME})",
@@ -273,8 +292,9 @@ BLOCK_FUNCTIONS = block_layers(
     required_values={"data_format": "NCHW"},
 )
 DIALECTS = {
-    "paddle.nn": Dialect(("nn", "paddle.nn"), (*NN_LAYERS, *BLOCK_LAYERS)),
+    "paddle.nn": Dialect(("nn", "paddle.nn"), (*NN_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS)),
     "paddle.nn.functional": Dialect(
-        ("F", "functional", "nn.functional", "paddle.nn.functional"), (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS)
+        ("F", "functional", "nn.functional", "paddle.nn.functional"),
+        (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS, *COLUMN_FUNCTIONS),
     ),
 }

@@ -39,6 +39,7 @@ from conformance.adapters.torch import (
     adaptive as regions,
     blocks,
     channels_last as layout,
+    columns,
     compiled as compiling,
     convolution as weights,
     grid_sampling,
@@ -123,6 +124,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "pad": ALL_DTYPES,
     "resize": FLOATING | {"uint8"},
     **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
+    "unfold": ALL_DTYPES,
     "conv": FLOATING_AND_SIGNED,
     "conv_transpose": FLOATING | {"int64"},
     "relu": FLOATING_AND_SIGNED,
@@ -146,6 +148,7 @@ UNSUPPORTED_DTYPES = {
     "conv": no_kernel("convolution", except_dtypes=FLOATING_AND_SIGNED),
     "resize": no_kernel("interpolation", except_dtypes=DTYPES["resize"]),
     "grid_sample": no_kernel("grid_sample", except_dtypes=FLOATING),
+    "fold": no_kernel("fold", except_dtypes=FLOATING),
     "conv_transpose": no_kernel("transposed convolution", except_dtypes=DTYPES["conv_transpose"]),
 }
 # Convolutions of integers work as functions, but the constructor of a layer fails before its weights can be set.
@@ -197,6 +200,7 @@ def _lowerings(
     transpose: Lowering,
     *,
     block: Lowering,
+    column: Mapping[str, Lowering],
     pad: Lowering,
     relu: str,
 ) -> Mapping[str, Lowering]:
@@ -219,6 +223,7 @@ def _lowerings(
     return {
         **limit_axes(windowed),
         **dict.fromkeys(BLOCK_OPERATORS, block),
+        **column,
         "grid_sample": grid_sampling.grid_sample,
         "pad": pad,
         "relu": lambda _step: relu,
@@ -247,6 +252,7 @@ def _fallbacks(write_call: CallWriter, transpose: Callable[..., Code], pad: Lowe
         "stochastic_pool_probabilities": partial(in_float32, composed.stochastic_pool_probabilities),
         "stochastic_pool": partial(in_float32, composed.stochastic_pool),
         **dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE),
+        "unfold": columns.fallback_unfold,
         # Only symmetric padding, and pads beyond the extent: all other modes are calls.
         "pad": indexed_pad,
     }
@@ -276,12 +282,20 @@ FUNCTIONAL_LOWERINGS = _lowerings(
     weights.functional_conv,
     weights.functional_transpose,
     block=blocks.FUNCTIONAL,
+    column=columns.FUNCTIONAL,
     pad=padding.functional_pad,
     relu="F.relu(x)",
 )
 FUNCTIONAL_FALLBACKS = _fallbacks(functional_call, weights.functional_transpose, padding.functional_pad)
 # These fallbacks consist of slices and indexing, for which a memory format selects no other kernel.
-SLICED_FALLBACKS = {"softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "pad", *BLOCK_OPERATORS}
+SLICED_FALLBACKS = {
+    "softmax_pool",
+    "stochastic_pool",
+    "stochastic_pool_probabilities",
+    "pad",
+    "unfold",
+    *BLOCK_OPERATORS,
+}
 SURFACES: tuple[Surface, ...] = (
     _make_surface(
         "torch.nn",
@@ -291,6 +305,7 @@ SURFACES: tuple[Surface, ...] = (
             weights.layer_conv,
             weights.layer_transpose,
             block=blocks.LAYER,
+            column=columns.LAYER,
             pad=padding.layer_pad,
             relu="nn.ReLU()(x)",
         ),

@@ -30,6 +30,7 @@ from conformance.adapters.api import (
     unpooled_size,
 )
 from conformance.adapters.api.blocks.reading import block_layers
+from conformance.adapters.api.columns.reading import ColumnArguments, column_layers
 from conformance.adapters.torch import resizing
 from conformance.cases.operators import BlockOrder, PadMode
 
@@ -277,9 +278,23 @@ BLOCK_FUNCTIONS = block_layers(
     array="input",
 )
 
+COLUMN_SIGNATURE = "kernel_size, dilation=1, padding=0, stride=1"
+COLUMN_LAYERS = column_layers(
+    {"unfold": f"Unfold({COLUMN_SIGNATURE})", "fold": f"Fold(output_size, {COLUMN_SIGNATURE})"},
+    BlockOrder.CRD,
+    ColumnArguments(),
+)
+COLUMN_FUNCTIONS = column_layers(
+    {"unfold": f"unfold(input, {COLUMN_SIGNATURE})", "fold": f"fold(input, output_size, {COLUMN_SIGNATURE})"},
+    BlockOrder.CRD,
+    ColumnArguments(),
+    array="input",
+)
+
 DIALECTS = {
-    "torch.nn": Dialect(("nn", "torch.nn"), (*NN_LAYERS, *BLOCK_LAYERS)),
+    "torch.nn": Dialect(("nn", "torch.nn"), (*NN_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS)),
     "torch.nn.functional": Dialect(
-        ("F", "functional", "nn.functional", "torch.nn.functional"), (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS)
+        ("F", "functional", "nn.functional", "torch.nn.functional"),
+        (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS, *COLUMN_FUNCTIONS),
     ),
 }

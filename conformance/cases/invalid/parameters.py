@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.cases.case import Case
 from conformance.cases.operators import OPERATORS, Geometry, Operator, PadMode
+from reference import Windows
 
 
 def spatial_rank(case: Case) -> int:
@@ -79,15 +80,24 @@ def dilation_rank_mismatch(case: Case) -> bool:
     return _has_other_rank(case, "dilation")
 
 
+def _plane(case: Case) -> tuple[int, ...]:
+    """Return the extents of the plane that the windows are on: the output if columns are added to it, otherwise x."""
+    is_output = operator_of(case).geometry is Geometry.FROM_COLUMNS
+    return tuple(case.parameters["output_size"] if is_output else case.shape[2:])
+
+
 def window_exceeds_padded_input(case: Case) -> bool:
-    """The dilated window is larger than the padded input along some axis."""
+    """The dilated window is larger than the padded input, or for fold the padded output, along some axis."""
     if operator_of(case).geometry is Geometry.TRANSPOSED:
         return False
     window = case.inputs["kernel"].shape[2:] if "kernel" in case.inputs else case.parameters["window"]
     along = (window, case.parameters["padding"], case.parameters["dilation"])
     if any(len(values) != spatial_rank(case) for values in along):
         return False
-    axes = zip(case.shape[2:], *along, strict=True)
+    plane = _plane(case)
+    if len(plane) != spatial_rank(case) or min(plane) < 0:
+        return False
+    axes = zip(plane, *along, strict=True)
     # Padding that crops more cells than there are leaves no input to compare the window with.
     return not crop_exceeds_input(case) and any(
         extent > 0 and distance > 0 and distance * (extent - 1) + 1 > size + sum(pads)
@@ -163,8 +173,8 @@ def crop_exceeds_input(case: Case) -> bool:
     pads = case.parameters["pads" if geometry is Geometry.PADS else "padding"]
     # The word "same" never crops. The padding of a transposed convolution crops its output.
     crops = geometry is not Geometry.TRANSPOSED and not isinstance(pads, str)
-    pairs = zip(case.shape[2:], pads, strict=False) if crops else ()
-    return any(-sum(min(end, 0) for end in pads) > size for size, pads in pairs)
+    pairs = zip(_plane(case), pads, strict=False) if crops else ()
+    return any(-sum(min(end, 0) for end in pads) > max(size, 0) for size, pads in pairs)
 
 
 def pads_rank_mismatch(case: Case) -> bool:
@@ -243,6 +253,26 @@ def block_does_not_divide_extent(case: Case) -> bool:
     return any(extent % block for extent in case.shape[2:])
 
 
+def window_does_not_divide_channels(case: Case) -> bool:
+    """The number of cells of a window does not divide the number of channels of fold."""
+    if operator_of(case).geometry is not Geometry.FROM_COLUMNS:
+        return False
+    return bool(case.shape[1] % operator_of(case).channel_multiple(case.parameters, spatial_rank(case)))
+
+
+def column_count_mismatch(case: Case) -> bool:
+    """The extents of x are not the numbers of windows of the output of fold."""
+    if operator_of(case).geometry is not Geometry.FROM_COLUMNS:
+        return False
+    names = ("output_size", "window", "stride", "padding", "dilation")
+    if any(len(case.parameters[name]) != spatial_rank(case) for name in names):
+        return False
+    try:
+        return Windows.of(*(case.parameters[name] for name in names)).output != case.shape[2:]
+    except ValueError:  # there are no windows, which is another violation
+        return False
+
+
 def windows_exceed_input(case: Case) -> bool:
     """The input is too small for the windows of fractional pooling to start at different cells and fit inside."""
     along = (case.parameters["window"], case.parameters["output_size"])
@@ -291,6 +321,8 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "NegativeBlock": negative_block,
         "BlockDoesNotDivideChannels": block_does_not_divide_channels,
         "BlockDoesNotDivideExtent": block_does_not_divide_extent,
+        "WindowDoesNotDivideChannels": window_does_not_divide_channels,
+        "ColumnCountMismatch": column_count_mismatch,
     }
 )
 

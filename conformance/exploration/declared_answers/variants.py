@@ -21,7 +21,7 @@ from conformance.cases.case import ARRAYS_KEY, FLAT_PADS_KEY, Answers, Case, Rej
 from conformance.cases.invalid import VIOLATIONS
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
 from conformance.cases.invalid.parameters import violates
-from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry
+from conformance.cases.operators import CHANNEL_GEOMETRIES, OPERATORS, PARAMETERS, Arithmetic, Geometry
 from conformance.judging.expected import Expected, compute_expected
 
 Index = tuple[Any, ...]
@@ -43,8 +43,6 @@ PLANE_INPUTS = frozenset({"x", "grad", "indices", "samples", "draws"})
 """Inputs with a batch and channels."""
 SPATIAL_INPUTS = frozenset({"x", "grad", "indices", "kernel"})
 """Inputs with spatial axes."""
-BLOCK_GEOMETRIES = frozenset({Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS})
-"""Operators whose order of channels decides which of several channels form a block."""
 NEUTRAL_PARAMETERS: Mapping[str, Any] = {
     "window": 1, "stride": 1, "padding": (0, 0), "dilation": 1, "pads": (0, 0), "output_padding": 0, "scale": 1
 }  # fmt: skip
@@ -146,7 +144,7 @@ class _VariantMaker:
         groups = self.case.parameters.get("groups")
         for axis, counts in ((BATCH_AXIS, BATCHES), (CHANNEL_AXIS, CHANNELS)):
             extent = self._extent(axis)
-            if extent is None or (axis == CHANNEL_AXIS and self.operator.geometry in BLOCK_GEOMETRIES):
+            if extent is None or (axis == CHANNEL_AXIS and self.operator.geometry in CHANNEL_GEOMETRIES):
                 continue
             for count in counts:
                 tiled = {key: self._tile(key, array, axis, count) for key, array in self.arrays.items()}

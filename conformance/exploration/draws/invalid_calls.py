@@ -103,7 +103,8 @@ def _window_beyond_input(case: Case, axis: int, amount: int) -> int:
     A smaller excess gives one window by PyTorch's formula, ceil((input - window) / stride) + 1.
     """
     padding = case.parameters["padding"]
-    padded = case.shape[2 + axis] + (0 if isinstance(padding, str) else sum(padding[axis]))
+    plane = case.parameters.get("output_size", case.shape[2:])
+    padded = int(plane[axis]) + (0 if isinstance(padding, str) else sum(padding[axis]))
     rounds_up = case.parameters.get("rounding", "floor") != "floor"
     allowed = padded + (int(case.parameters["stride"][axis]) - 1 if rounds_up else 0)
     return (allowed - 1) // int(case.parameters["dilation"][axis]) + 2 + amount

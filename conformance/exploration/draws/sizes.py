@@ -147,6 +147,8 @@ def _draw_blocks(geometry: Geometry, extent: tuple[int, ...], rng: Rng) -> dict[
 OUTPUT_SIZE_DRAWS: Mapping[Geometry, tuple[str, Callable[[int, Rng], int]]] = {
     Geometry.UNPOOLING: ("output_size", lambda size, rng: rng.randint(size, 3 * size)),
     Geometry.FRACTIONS: ("output_size", lambda size, rng: rng.randint(1, max(size - 1, 1))),
+    # The extents of columns follow from those of the plane.
+    Geometry.FROM_COLUMNS: ("output_size", lambda size, _rng: size),
     Geometry.SAMPLING: ("output_size", lambda size, rng: rng.choice((1, size, rng.randint(1, 9)))),
     Geometry.BINS: (
         "output_size",

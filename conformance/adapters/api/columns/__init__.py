@@ -1,0 +1,1 @@
+"""Unfold and fold, for all adapters."""

@@ -1,0 +1,35 @@
+"""Keras: `keras.ops.image.extract_patches` for planes and volumes, whose order is dcr; other columns stack slices."""
+
+from __future__ import annotations
+
+from conformance.adapters.api import Code, Step, Unsupported, call, dilation_argument, per_axis, tuple_of
+from conformance.adapters.api.columns.recipes import PLANE_RANK, UnfoldRecipe
+from conformance.adapters.api.words import named_padding
+from conformance.adapters.keras import blocks, pooling
+from conformance.cases.operators import BlockOrder, PaddingWord
+
+VOLUME_RANK = 3
+FUNCTIONS = {PLANE_RANK: "keras.ops.image.extract_patches", VOLUME_RANK: "keras.ops.image.extract_patches_3d"}
+PADDING_NAMES = {PaddingWord.VALID: "valid", PaddingWord.SAME_UPPER: "same"}
+
+
+def unfold(step: Step) -> Code:
+    """Return the call, whose stride is the window by default."""
+    if step.parameters.get("order", BlockOrder.DCR) != BlockOrder.DCR:
+        return Unsupported("the call has the order dcr")
+    if step.rank not in FUNCTIONS:
+        return Unsupported("the call is for planes and volumes only")
+    padding = named_padding(step, PADDING_NAMES)
+    if padding is None and step.padded:
+        return Unsupported("padding is valid or same")
+    return call(
+        FUNCTIONS[step.rank],
+        "x",
+        tuple_of(step.window),
+        strides=None if step.stride is None else per_axis(step.stride),
+        dilation_rate=dilation_argument(step),
+        padding=None if not step.padded else padding,
+    )
+
+
+RECIPE = UnfoldRecipe(pooling.COMPOSED, blocks.RECIPE)
