@@ -26,6 +26,7 @@ from reference.operators import (
     padding as _padding,
     pooling as _pooling,
     pooling_grad as _pooling_grad,
+    quantization as _quantization,
     resizing as _resizing,
     softmax_pooling as _softmax_pooling,
     softmax_pooling_grad as _softmax_pooling_grad,
@@ -76,6 +77,8 @@ depth_to_space = values_only(_blocks.depth_to_space)
 depth_to_space_grad = values_only(_blocks.depth_to_space_grad)
 space_to_depth = values_only(_blocks.space_to_depth)
 space_to_depth_grad = values_only(_blocks.space_to_depth_grad)
+quantize = values_only(_quantization.quantize)
+dequantize = values_only(_quantization.dequantize)
 
 __all__ = [
     "OPERATORS",
@@ -95,6 +98,7 @@ __all__ = [
     "conv_transpose_grad",
     "depth_to_space",
     "depth_to_space_grad",
+    "dequantize",
     "fractional_max_pool",
     "fractional_max_pool_grad",
     "global_avg_pool",
@@ -115,6 +119,7 @@ __all__ = [
     "min_pool_grad",
     "pad",
     "pad_grad",
+    "quantize",
     "resampled_axes",
     "resize",
     "resize_grad",

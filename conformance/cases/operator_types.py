@@ -74,6 +74,32 @@ class BlockOrder(Word):
     CRD = "crd"
 
 
+class QuantizedDtype(Word):
+    """The dtype of quantized numbers."""
+
+    INT8 = "int8"
+    UINT8 = "uint8"
+
+
+class RoundMode(Word):
+    """The whole number to which quantization rounds a number."""
+
+    HALF_EVEN = "half_even"
+    HALF_AWAY = "half_away"
+    HALF_UP = "half_up"
+    TOWARD_ZERO = "toward_zero"
+
+
+class Formula(Word):
+    """How quantization computes the number that it rounds to a whole number."""
+
+    QUOTIENT = "quotient"
+    RECIPROCAL = "reciprocal"
+    QUOTIENT_PLUS_ZERO_POINT = "quotient_plus_zero_point"
+    RECIPROCAL_PLUS_ZERO_POINT = "reciprocal_plus_zero_point"
+    FUSED = "fused"
+
+
 class PaddingWord(Word):
     """Padding that is computed from the extents."""
 
@@ -102,6 +128,8 @@ class ParameterKind(Enum):
     OUTPUT = "the name of one of the operator's outputs"
     FLAG = "true or false"
     COUNT = "a whole number in `limits`"
+    CHANNEL_NUMBERS = "a number, or one for each channel"
+    CHANNEL_COUNTS = "a whole number, or one for each channel"
     NUMBER = "a number, in `limits` if there are any"
 
 
@@ -174,6 +202,7 @@ class Geometry(Enum):
     TO_BLOCKS = "the channels of a cell become a block of cells"
     FROM_BLOCKS = "a block of cells becomes the channels of a cell"
     UNPOOLING = "each input is written to a given position of the output"
+    CELLS = "each output is computed from the cell at its position"
 
 
 FAMILIES: Mapping[Geometry, str] = MappingProxyType(
@@ -183,6 +212,7 @@ FAMILIES: Mapping[Geometry, str] = MappingProxyType(
         Geometry.SAMPLING: "resampling",
         Geometry.TO_BLOCKS: "blocks",
         Geometry.FROM_BLOCKS: "blocks",
+        Geometry.CELLS: "quantization",
     }
 )
 """Folders of the catalogue for operators without weights; those of all others are in `pooling`."""
@@ -229,6 +259,7 @@ class Operator:
     has_ties: whether its gradient has the parameter `ties`, the rule for equal values.
     has_output_per_cell: whether the output has an element for each cell of each window, not for each window.
     has_disputed_geometry: whether conventions specify windows that contain only padding, or pads beyond the extent.
+    is_differentiable: whether it has a gradient.
     operations: the cost of windows; None if the cost is not counted.
     """
 
@@ -243,6 +274,7 @@ class Operator:
     has_ties: bool = False
     has_output_per_cell: bool = False
     has_disputed_geometry: bool = False
+    is_differentiable: bool = True
     operations: WindowOperations | None = None
 
     @cached_property
