@@ -94,6 +94,18 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
         CommonCall("Blocks of 2 by 2, the cells of a block first", {"block": 2, "order": "dcr"}),
         CommonCall("Blocks of 2 by 2, the input channels first", {"block": 2, "order": "crd"}),
     ),
+    "quantize": (
+        CommonCall("int8, one scale", {"y_scale": 0.1}),
+        CommonCall("uint8, one scale and zero point", {"y_scale": 0.1, "y_zero_point": 3, "output_dtype": "uint8"}),
+        CommonCall("A scale for each channel", {"y_scale": [0.1, 0.05], "y_zero_point": [0, -5]}),
+        CommonCall("The zero point added before rounding", {
+            "y_scale": 0.1, "y_zero_point": 3, "formula": "quotient_plus_zero_point"}),
+        CommonCall("Half away from zero", {"y_scale": 0.5, "round_mode": "half_away"}),
+    ),
+    "dequantize": (
+        CommonCall("int8, one scale and zero point", {"x_scale": 0.1, "x_zero_point": 3}, dtype="int8"),
+        CommonCall("A scale for each channel", {"x_scale": [0.1, 0.05], "x_zero_point": [0, -5]}, dtype="int8"),
+    ),
     "pad": (
         CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),
         CommonCall("A constant, asymmetric", {"pads": [[0, 1], [2, 1]], "value": -1}),

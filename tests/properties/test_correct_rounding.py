@@ -46,6 +46,7 @@ SELECTIONS = {
     *("max_pool", "min_pool", "max_pool_with_indices", "max_unpool", "global_max_pool", "adaptive_max_pool"),
     *("fractional_max_pool", "stochastic_pool", "pad", "depth_to_space", "space_to_depth"),
     *("depth_to_space_grad", "space_to_depth_grad"),
+    *("quantize", "dequantize"),
 }
 # Operators that are similar to no other operator.
 OF_A_KIND = {"avg_pool", "global_avg_pool", "conv", "max_pool_grad", *worst_case_inputs.CURVED}

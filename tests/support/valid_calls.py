@@ -22,6 +22,8 @@ CALLS = {
     "grid_sample": ([X, np.full((2, 2, 3, 2), 0.25, np.float32)], {"output_size": (2, 3)}),
     "depth_to_space": ([BLOCKS], {"block": 2}),
     "space_to_depth": ([BLOCKS], {"block": 2}),
+    "quantize": ([X], {"y_scale": 0.5}),
+    "dequantize": ([X.astype(np.int8)], {"x_scale": 0.5}),
     "conv": ([X, KERNEL, BIAS], {}),
     "conv_transpose": ([X, KERNEL, BIAS], {}),
 }

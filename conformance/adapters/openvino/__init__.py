@@ -30,6 +30,7 @@ from conformance.adapters.api import (
     spatial_axes,
     unsupported_operators,
 )
+from conformance.adapters.api.quantization import QUANTIZE_DTYPES
 from conformance.adapters.api.resizing import grid_sampling as not_written
 from conformance.adapters.openvino import (
     blocks,
@@ -151,6 +152,7 @@ EXACT_DTYPES = FLOATING | SHORT_INTEGERS | {"bool"}
 # Every value of these dtypes is exact in float32, so an operator that only selects values does not change them.
 DTYPES = {"": FLOATING, **dict.fromkeys(SELECTION_OPERATORS, EXACT_DTYPES), "pad": EXACT_DTYPES | {"int32", "uint32"}}
 DTYPES |= {"resize": FLOATING | {"uint8"}, **dict.fromkeys(BLOCK_OPERATORS, EXACT_DTYPES | {"int32", "uint32"})}
+DTYPES |= QUANTIZE_DTYPES
 DTYPES |= dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING | SHORT_INTEGERS)
 UNSUPPORTED_WIDE_DTYPES = {
     "float64": Unsupported(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api import Code, Step, number
+import numpy as np
+
+from conformance.adapters.api import Code, Step, Unsupported, number
 from conformance.adapters.api.quantization import (
     LIMITS,
     QuantizationRecipe,
@@ -15,6 +17,7 @@ from conformance.cases.operators import Formula, RoundMode
 
 QUANTIZED_NAMES = {"int8": "torch.qint8", "uint8": "torch.quint8"}
 DECOMPOSED_IMPORT = "from torch.ao.quantization.fx import _decomposed  # registers torch.ops.quantized_decomposed"
+NO_RECIPROCAL_OF_FLOAT32 = Unsupported("the reciprocal of a scale is computed in float64, before it is rounded to float32")
 RECIPE = QuantizationRecipe(
     array="torch.tensor({values}, dtype=torch.float32)",
     wide="x.double()",
@@ -55,8 +58,16 @@ def decomposed_quantize(step: Step) -> Code:
     """Return the call of the operator of exported programs, which adds the zero point after it rounds."""
     per_channel = is_per_channel(step, "y")
     name = f"quantize_per_{'channel' if per_channel else 'tensor'}"
+    if not per_channel and _rounds_reciprocal_once(step):
+        return NO_RECIPROCAL_OF_FLOAT32
     unsupported = unsupported_quantization(step, Formula.RECIPROCAL, f"quantized_decomposed.{name}")
     return unsupported or _decomposed_call(step, "y", name, step.parameters["output_dtype"])
+
+
+def _rounds_reciprocal_once(step: Step) -> bool:
+    """Whether the reciprocal of the scale in float64 rounds to another number of float32 than that of the scale."""
+    scale = float(step.parameters["y_scale"])
+    return np.float32(1 / scale) != np.float32(1) / np.float32(scale)
 
 
 def decomposed_dequantize(step: Step) -> Code:
