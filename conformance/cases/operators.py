@@ -290,12 +290,12 @@ _FORWARD_OPERATORS = (
     Operator("conv_transpose", "The transposed convolution: the gradient of a convolution with respect to its input.",
              Geometry.TRANSPOSED, Arithmetic.SUM, _CONVOLUTION + _parameters("output_padding"),
              inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",)),
-    Operator("quantize", "The input as numbers of eight bits: divided by a scale, rounded to whole numbers, and moved by "
-             "a zero point.", Geometry.CELLS, Arithmetic.OTHER,
+    Operator("quantize", "The input as numbers of eight bits: divided by a scale, rounded to whole numbers, and moved "
+             "by a zero point.", Geometry.CELLS, Arithmetic.OTHER,
              _parameters("y_scale", "y_zero_point", "output_dtype", "round_mode", "formula"),
              is_differentiable=False),
-    Operator("dequantize", "Numbers of eight bits as floating-point numbers: the difference to a zero point, multiplied "
-             "by a scale.", Geometry.CELLS, Arithmetic.OTHER, _parameters("x_scale", "x_zero_point"),
+    Operator("dequantize", "Numbers of eight bits as floating-point numbers: the difference to a zero point, times "
+             "a scale.", Geometry.CELLS, Arithmetic.OTHER, _parameters("x_scale", "x_zero_point"),
              is_differentiable=False),
 )
 # fmt: on

@@ -29,9 +29,7 @@ FactorLevel = Any
 LevelWriter = Callable[[FactorLevel, int], str]
 PLANE_RANK = 2
 CHANNEL_PARAMETERS = frozenset(
-    one.name
-    for one in PARAMETERS.values()
-    if one.kind in {ParameterKind.CHANNEL_NUMBERS, ParameterKind.CHANNEL_COUNTS}
+    one.name for one in PARAMETERS.values() if one.kind in {ParameterKind.CHANNEL_NUMBERS, ParameterKind.CHANNEL_COUNTS}
 )
 MAX_INT8 = 127
 DEFAULT_CUBIC_A = PARAMETERS["cubic_a"].default

@@ -18,10 +18,12 @@ class CommonCall:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     bias: bool = False
     gradient: str | None = None
+    dtype: str = "float32"
 
     def request(self, operator: str) -> CaseRequest:
-        """Return the request for the call with a 2-D float32 input."""
-        return CaseRequest(operator, self.parameters, rank=2, bias=self.bias, gradient=self.gradient)
+        """Return the request for the call with an input of two spatial axes."""
+        given = {"bias": self.bias, "gradient": self.gradient, "dtype": self.dtype}
+        return CaseRequest(operator, self.parameters, rank=2, **given)
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,10 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
         CommonCall("int8, one scale", {"y_scale": 0.1}),
         CommonCall("uint8, one scale and zero point", {"y_scale": 0.1, "y_zero_point": 3, "output_dtype": "uint8"}),
         CommonCall("A scale for each channel", {"y_scale": [0.1, 0.05], "y_zero_point": [0, -5]}),
-        CommonCall("The zero point added before rounding", {
-            "y_scale": 0.1, "y_zero_point": 3, "formula": "quotient_plus_zero_point"}),
+        CommonCall(
+            "The zero point added before rounding",
+            {"y_scale": 0.1, "y_zero_point": 3, "formula": "quotient_plus_zero_point"},
+        ),
         CommonCall("Half away from zero", {"y_scale": 0.5, "round_mode": "half_away"}),
     ),
     "dequantize": (

@@ -91,9 +91,7 @@ def _fused(x: Array, factor: Array, zero_point: Array) -> Array:
 
 
 @operator
-def dequantize(
-    x: npt.ArrayLike, x_scale: float | Sequence[float], x_zero_point: int | Sequence[int] = 0
-) -> Exact:
+def dequantize(x: npt.ArrayLike, x_scale: float | Sequence[float], x_zero_point: int | Sequence[int] = 0) -> Exact:
     """Subtract a zero point, and multiply by a scale.
 
     x: (n, c, *spatial) of int8 or uint8. x_scale, x_zero_point: a number, or one for each channel; the scale is rounded

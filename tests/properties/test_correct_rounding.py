@@ -294,6 +294,8 @@ def test_operators_that_select_have_bound_zero(name, dtype):
         "depth_to_space": (x.reshape(1, 9, 1), 3),
         "depth_to_space_grad": (x.reshape(1, 3, 3), x.reshape(1, 9, 1), 3),
         "space_to_depth_grad": (x.reshape(1, 3, 3), x, 3),
+        "quantize": (x.astype(np.float32), 3),
+        "dequantize": (x.astype(np.int8), 3),
     }
     results = reference.OPERATORS[name](*arguments.get(name, (x, 3)))
     for exact in results if isinstance(results, tuple) else [results]:

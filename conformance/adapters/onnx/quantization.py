@@ -11,6 +11,7 @@ from conformance.adapters.api.quantization import (
 )
 from conformance.cases.operators import Formula
 
+
 def quantize(step: Step) -> Code:
     """Return lines with the QuantizeLinear node, whose scale and zero point are inputs; the axis of channels is 1."""
     unsupported = unsupported_quantization(step, Formula.QUOTIENT, "QuantizeLinear")

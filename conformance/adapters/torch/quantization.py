@@ -17,7 +17,9 @@ from conformance.cases.operators import Formula, RoundMode
 
 QUANTIZED_NAMES = {"int8": "torch.qint8", "uint8": "torch.quint8"}
 DECOMPOSED_IMPORT = "from torch.ao.quantization.fx import _decomposed  # registers torch.ops.quantized_decomposed"
-NO_RECIPROCAL_OF_FLOAT32 = Unsupported("the reciprocal of a scale is computed in float64, before it is rounded to float32")
+NO_RECIPROCAL_OF_FLOAT32 = Unsupported(
+    "the reciprocal of a scale is computed in float64, before it is rounded to float32"
+)
 RECIPE = QuantizationRecipe(
     array="torch.tensor({values}, dtype=torch.float32)",
     wide="x.double()",

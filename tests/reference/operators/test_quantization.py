@@ -31,7 +31,9 @@ def test_it_agrees_with_fractions_at_ties(scale, round_mode, formula):
     x = near_ties(scale)
     for dtype, zero in (("int8", 0), ("int8", 1), ("int8", -128), ("uint8", 255)):
         got = reference.quantize(image(x), scale, zero, output_dtype=dtype, round_mode=round_mode, formula=formula)
-        assert got.ravel().tolist() == loop_quantize(x, scale, zero, dtype=dtype, round_mode=round_mode, formula=formula)
+        assert got.ravel().tolist() == loop_quantize(
+            x, scale, zero, dtype=dtype, round_mode=round_mode, formula=formula
+        )
 
 
 def test_formulas_differ_from_each_other():
