@@ -69,7 +69,7 @@ def decomposed_quantize(step: Step) -> Code:
 def _rounds_reciprocal_once(step: Step) -> bool:
     """Whether the reciprocal of the scale in float64 rounds to another number of float32 than that of the scale."""
     scale = float(step.parameters["y_scale"])
-    return np.float32(1 / scale) != np.float32(1) / np.float32(scale)
+    return bool(np.float32(1 / scale) != np.float32(1) / np.float32(scale))
 
 
 def decomposed_dequantize(step: Step) -> Code:
