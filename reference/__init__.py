@@ -26,6 +26,7 @@ from reference.operators import (
     padding as _padding,
     pooling as _pooling,
     pooling_grad as _pooling_grad,
+    quantization as _quantization,
     resizing as _resizing,
     softmax_pooling as _softmax_pooling,
     softmax_pooling_grad as _softmax_pooling_grad,
@@ -81,6 +82,8 @@ unfold = values_only(_unfolding.unfold)
 unfold_grad = values_only(_unfolding.unfold_grad)
 fold = values_only(_unfolding.fold)
 fold_grad = values_only(_unfolding.fold_grad)
+quantize = values_only(_quantization.quantize)
+dequantize = values_only(_quantization.dequantize)
 
 __all__ = [
     "OPERATORS",
@@ -100,6 +103,7 @@ __all__ = [
     "conv_transpose_grad",
     "depth_to_space",
     "depth_to_space_grad",
+    "dequantize",
     "fold",
     "fold_grad",
     "fractional_max_pool",
@@ -122,6 +126,7 @@ __all__ = [
     "min_pool_grad",
     "pad",
     "pad_grad",
+    "quantize",
     "resampled_axes",
     "resize",
     "resize_grad",

@@ -192,7 +192,9 @@ class Case:
     def array_dtypes(self) -> frozenset[str]:
         """The dtypes of the inputs and of the result. A result of indices is int64."""
         inputs = {spec.dtype for spec in self.inputs.values()}
-        return frozenset(inputs | ({"int64"} if self.parameters.get("output") == "indices" else set()))
+        results = {"int64"} if self.parameters.get("output") == "indices" else set()
+        results |= {self.parameters[name] for name in ("output_dtype",) if name in self.parameters}
+        return frozenset(inputs | results)
 
     @property
     def convention_id(self) -> str | None:

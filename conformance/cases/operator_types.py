@@ -75,6 +75,32 @@ class BlockOrder(Word):
     CRD = "crd"
 
 
+class QuantizedDtype(Word):
+    """The dtype of quantized numbers."""
+
+    INT8 = "int8"
+    UINT8 = "uint8"
+
+
+class RoundMode(Word):
+    """The whole number to which quantization rounds a number."""
+
+    HALF_EVEN = "half_even"
+    HALF_AWAY = "half_away"
+    HALF_UP = "half_up"
+    TOWARD_ZERO = "toward_zero"
+
+
+class Formula(Word):
+    """How quantization computes the number that it rounds to a whole number."""
+
+    QUOTIENT = "quotient"
+    RECIPROCAL = "reciprocal"
+    QUOTIENT_PLUS_ZERO_POINT = "quotient_plus_zero_point"
+    RECIPROCAL_PLUS_ZERO_POINT = "reciprocal_plus_zero_point"
+    FUSED = "fused"
+
+
 class PaddingWord(Word):
     """Padding that is computed from the extents."""
 
@@ -103,6 +129,8 @@ class ParameterKind(Enum):
     OUTPUT = "the name of one of the operator's outputs"
     FLAG = "true or false"
     COUNT = "a whole number in `limits`"
+    CHANNEL_NUMBERS = "a number, or one for each channel"
+    CHANNEL_COUNTS = "a whole number, or one for each channel"
     NUMBER = "a number, in `limits` if there are any"
 
 
@@ -177,6 +205,7 @@ class Geometry(Enum):
     TO_COLUMNS = "a window of the padded input becomes the channels of a cell"
     FROM_COLUMNS = "the channels of a cell are added to a window of the output, which padding crops"
     UNPOOLING = "each input is written to a given position of the output"
+    CELLS = "each output is computed from the cell at its position"
 
 
 FAMILIES: Mapping[Geometry, str] = MappingProxyType(
@@ -188,6 +217,7 @@ FAMILIES: Mapping[Geometry, str] = MappingProxyType(
         Geometry.FROM_BLOCKS: "blocks",
         Geometry.TO_COLUMNS: "columns",
         Geometry.FROM_COLUMNS: "columns",
+        Geometry.CELLS: "quantization",
     }
 )
 """Folders of the catalogue for operators without weights; those of all others are in `pooling`."""
@@ -236,6 +266,7 @@ class Operator:
     has_ties: whether its gradient has the parameter `ties`, the rule for equal values.
     has_output_per_cell: whether the output has an element for each cell of each window, not for each window.
     has_disputed_geometry: whether conventions specify windows that contain only padding, or pads beyond the extent.
+    is_differentiable: whether it has a gradient.
     operations: the cost of windows; None if the cost is not counted.
     """
 
@@ -250,6 +281,7 @@ class Operator:
     has_ties: bool = False
     has_output_per_cell: bool = False
     has_disputed_geometry: bool = False
+    is_differentiable: bool = True
     operations: WindowOperations | None = None
 
     @cached_property

@@ -21,6 +21,7 @@ from conformance.cases.operator_types import (
     Arithmetic,
     BlockOrder,
     Coordinates,
+    Formula,
     Geometry,
     Input,
     NearestRounding,
@@ -31,8 +32,10 @@ from conformance.cases.operator_types import (
     PadMode,
     Parameter,
     ParameterKind,
+    QuantizedDtype,
     ResizeMode,
     Rounding,
+    RoundMode,
     Ties,
 )
 from reports.results.vocabulary import Word
@@ -50,6 +53,7 @@ __all__ = [
     "Arithmetic",
     "BlockOrder",
     "Coordinates",
+    "Formula",
     "Geometry",
     "NearestRounding",
     "Operation",
@@ -59,7 +63,9 @@ __all__ = [
     "PaddingWord",
     "Parameter",
     "ParameterKind",
+    "QuantizedDtype",
     "ResizeMode",
+    "RoundMode",
     "Rounding",
     "Ties",
     "drawing_properties",
@@ -142,6 +148,27 @@ _PARAMETERS = (
     Parameter("align_corners", ParameterKind.FLAG, False,
               "Whether -1 and 1 are the centres of the first and the last cell, not their outer edges.",
               id_prefix="align", is_geometric=True),
+    Parameter("x_scale", ParameterKind.CHANNEL_NUMBERS, None,
+              "The number that a difference of 1 of quantized inputs stands for, rounded to float32.",
+              required=True, id_prefix="xs", always_in_id=True),
+    Parameter("x_zero_point", ParameterKind.CHANNEL_COUNTS, 0, "The quantized input that stands for 0.",
+              id_prefix="xz"),
+    Parameter("y_scale", ParameterKind.CHANNEL_NUMBERS, None,
+              "The number that a difference of 1 of quantized outputs stands for, rounded to float32.",
+              required=True, id_prefix="ys", always_in_id=True),
+    Parameter("y_zero_point", ParameterKind.CHANNEL_COUNTS, 0, "The quantized output that stands for 0.",
+              id_prefix="yz"),
+    Parameter("output_dtype", ParameterKind.CHOICE, QuantizedDtype.INT8.value, "The dtype of the quantized output.",
+              choices=tuple(QuantizedDtype), id_prefix="to."),
+    Parameter("round_mode", ParameterKind.CHOICE, RoundMode.HALF_EVEN.value,
+              "The whole number to which quantization rounds. half_even, half_away and half_up are the nearest one, "
+              "and of two equally near ones the even one, the one farther from 0, and the larger one.",
+              choices=tuple(RoundMode)),
+    Parameter("formula", ParameterKind.CHOICE, Formula.QUOTIENT.value,
+              "The number that quantization rounds, computed in float32. quotient: x / scale; reciprocal: x times "
+              "1 / scale; ..._plus_zero_point: with the zero point added before rounding, not after it; fused: as "
+              "reciprocal_plus_zero_point, with product and sum rounded once.",
+              choices=tuple(Formula)),
     Parameter("value", ParameterKind.NUMBER, 0, "The value that constant padding writes.", id_prefix="v",
               only_in_mode=PadMode.CONSTANT.value),
     Parameter("ties", ParameterKind.CHOICE, Ties.FIRST.value, "Which of several equal values receives the gradient.",
@@ -272,6 +299,13 @@ _FORWARD_OPERATORS = (
     Operator("conv_transpose", "The transposed convolution: the gradient of a convolution with respect to its input.",
              Geometry.TRANSPOSED, Arithmetic.SUM, _CONVOLUTION + _parameters("output_padding"),
              inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",)),
+    Operator("quantize", "The input as numbers of eight bits: divided by a scale, rounded to whole numbers, and moved "
+             "by a zero point.", Geometry.CELLS, Arithmetic.OTHER,
+             _parameters("y_scale", "y_zero_point", "output_dtype", "round_mode", "formula"),
+             is_differentiable=False),
+    Operator("dequantize", "Numbers of eight bits as floating-point numbers: the difference to a zero point, times "
+             "a scale.", Geometry.CELLS, Arithmetic.OTHER, _parameters("x_scale", "x_zero_point"),
+             is_differentiable=False),
 )
 # fmt: on
 
@@ -312,5 +346,9 @@ def drawing_properties() -> dict[str, Any]:
 
 FORWARD_OPERATORS = tuple(operator.name for operator in _FORWARD_OPERATORS)
 OPERATORS: Mapping[str, Operator] = MappingProxyType(
-    {operator.name: operator for forward in _FORWARD_OPERATORS for operator in (forward, gradient_operator(forward))}
+    {
+        operator.name: operator
+        for forward in _FORWARD_OPERATORS
+        for operator in (forward, *([gradient_operator(forward)] if forward.is_differentiable else []))
+    }
 )

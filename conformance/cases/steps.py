@@ -221,6 +221,7 @@ GEOMETRY_EXTENTS: Mapping[Geometry, Callable[[Step], tuple[int, ...]]] = Mapping
         Geometry.TO_COLUMNS: lambda step: step.windows.output,
         Geometry.PADS: Step._padded_extents,
         Geometry.GLOBAL: lambda step: (1,) * step.rank,
+        Geometry.CELLS: lambda step: step.shape[2:],
         Geometry.RESAMPLING: lambda step: tuple(axis.output for axis in step.resampled),
         Geometry.TO_BLOCKS: lambda step: tuple(step._block() * extent for extent in step.shape[2:]),
         Geometry.FROM_BLOCKS: lambda step: tuple(_quotient(extent, step._block()) for extent in step.shape[2:]),

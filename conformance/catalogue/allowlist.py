@@ -38,6 +38,7 @@ PAD_KINDS = frozenset({ParameterKind.PADDING, ParameterKind.PAIRS})
 ALLOWED_TYPES: Mapping[ParameterKind, tuple[type, ...]] = {
     ParameterKind.NUMBER: (int, float),
     ParameterKind.SCALES: (int, float),
+    ParameterKind.CHANNEL_NUMBERS: (int, float),
     ParameterKind.FLAG: (bool,),
     ParameterKind.CHOICE: (str,),
     ParameterKind.OUTPUT: (str,),
@@ -46,6 +47,8 @@ ALLOWED_TYPES: Mapping[ParameterKind, tuple[type, ...]] = {
 MAX_NESTING: Mapping[ParameterKind, int] = {
     ParameterKind.SIZES: 1,
     ParameterKind.SCALES: 1,
+    ParameterKind.CHANNEL_NUMBERS: 1,
+    ParameterKind.CHANNEL_COUNTS: 1,
     ParameterKind.PADDING: 2,
     ParameterKind.PAIRS: 2,
 }

@@ -8,6 +8,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from conformance.cases.generators import GeneratorName
 from conformance.cases.operators import (
     PARAMETERS,
@@ -16,6 +18,7 @@ from conformance.cases.operators import (
     NearestRounding,
     PadMode,
     ParameterKind,
+    QuantizedDtype,
     ResizeMode,
     Rounding,
 )
@@ -25,6 +28,10 @@ from reference import Windows, resampled_axes
 FactorLevel = Any
 LevelWriter = Callable[[FactorLevel, int], str]
 PLANE_RANK = 2
+CHANNEL_PARAMETERS = frozenset(
+    one.name for one in PARAMETERS.values() if one.kind in {ParameterKind.CHANNEL_NUMBERS, ParameterKind.CHANNEL_COUNTS}
+)
+MAX_INT8 = 127
 DEFAULT_CUBIC_A = PARAMETERS["cubic_a"].default
 
 
@@ -50,6 +57,15 @@ def _padding_writer(prefix: str) -> LevelWriter:
     return write
 
 
+def _per_channel_writer(prefix: str) -> LevelWriter:
+    """Return a writer for one number, or for one of each channel: ys0.5, ys0.5x0.25."""
+
+    def write(level: FactorLevel, _rank: int) -> str:
+        return prefix + "x".join(map(_number_text, level if isinstance(level, tuple) else (level,)))
+
+    return write
+
+
 def _word_writer(prefix: str) -> LevelWriter:
     # The last parts of an id have no underscores.
     return lambda level, _rank: prefix + _number_text(level).replace("_", ".")
@@ -71,6 +87,8 @@ def _number_text(value: object) -> str:
 _WRITERS: Mapping[ParameterKind, Callable[[str], LevelWriter]] = {
     ParameterKind.SIZES: _per_axis_writer,
     ParameterKind.SCALES: _per_axis_writer,
+    ParameterKind.CHANNEL_NUMBERS: _per_channel_writer,
+    ParameterKind.CHANNEL_COUNTS: _per_channel_writer,
     ParameterKind.CHOICE: _word_writer,
     ParameterKind.PADDING: _padding_writer,
     ParameterKind.PAIRS: _padding_writer,
@@ -246,6 +264,16 @@ def _has_valid_columns(level: FactorLevels, _size: Sequence[int], rank: int) -> 
     return has_valid_windows(level, level_per_axis(level["output_size"], rank), rank, allow_padding_only=True)
 
 
+def _fits_channels(level: FactorLevels, _size: Sequence[int], _rank: int) -> bool:
+    """Whether each list has a number for each channel, and zero points are numbers of the output's dtype."""
+    lists = [value for name, value in level.items() if name in CHANNEL_PARAMETERS and isinstance(value, tuple)]
+    return all(len(value) == level["channels"] for value in lists) and not any(
+        number < 0 if level.get("output_dtype", level["dtype"]) == QuantizedDtype.UINT8 else number > MAX_INT8
+        for name in ("x_zero_point", "y_zero_point")
+        for number in np.ravel(level.get(name, 0))
+    )
+
+
 def _is_always_possible(_level: FactorLevels, _size: Sequence[int], _rank: int) -> bool:
     return True
 
@@ -259,6 +287,7 @@ GEOMETRY_CHECKS: Mapping[Geometry, Callable[[FactorLevels, Sequence[int], int], 
         Geometry.FRACTIONS: _has_valid_fractions,
         Geometry.BINS: _is_always_possible,
         Geometry.GLOBAL: _is_always_possible,
+        Geometry.CELLS: _fits_channels,
         Geometry.RESAMPLING: _has_valid_resampling,
         Geometry.SAMPLING: _has_valid_sampling,
         # The number of channels of a row is a multiple of the cells of a block.

@@ -86,6 +86,33 @@ class ScalesType(Kind):
         return numbers[0] if len(numbers) == 1 else numbers
 
 
+class ChannelNumbersType(Kind):
+    """A number, or one number per channel separated by commas."""
+
+    name = "numbers"
+    metavar = "NUMBER[,NUMBER…]"
+    pattern = re.compile(r"-?\d{1,9}(\.\d{1,12})?(e-?\d{1,2})?")
+    example = "a number or a comma-separated number per channel, such as 0.1,0.05"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a number or a tuple of numbers."""
+        if not isinstance(value, str):
+            return value
+        parts = value.split(",")
+        if len(parts) > MAX_CHANNEL_NUMBERS or not all(self.pattern.fullmatch(part) for part in parts):
+            self.fail(f"{value!r} is not {self.example}", param, ctx)
+        numbers = tuple(int(part) if re.fullmatch(r"-?\d+", part) else float(part) for part in parts)
+        return numbers[0] if len(numbers) == 1 else numbers
+
+
+class ChannelCountsType(ChannelNumbersType):
+    """A whole number, or one per channel separated by commas."""
+
+    pattern = re.compile(r"-?\d{1,9}")
+    example = "a whole number or a comma-separated one per channel, such as 3,-5"
+
+
+MAX_CHANNEL_NUMBERS = 64
 SHAPE_PATTERN = re.compile(r"[0-9]{1,8}([x,][0-9]{1,8})*")
 MAX_INPUT_AXES = 8
 MAX_INPUT_EXTENT = 10_000_000
@@ -196,6 +223,8 @@ def parameter_type(parameter: Parameter) -> Any:
     return {
         ParameterKind.SIZES: SizesType(),
         ParameterKind.SCALES: ScalesType(),
+        ParameterKind.CHANNEL_NUMBERS: ChannelNumbersType(),
+        ParameterKind.CHANNEL_COUNTS: ChannelCountsType(),
         ParameterKind.PADDING: PaddingType(),
         ParameterKind.PAIRS: PaddingType(()),
         # click would show the names of enum members instead of their texts.
@@ -209,6 +238,8 @@ def parameter_type(parameter: Parameter) -> Any:
 KIND_FORMATS = {
     ParameterKind.SIZES: "3, or one number per axis: 3,2.",
     ParameterKind.SCALES: "2, or one number per axis: 2,0.5.",
+    ParameterKind.CHANNEL_NUMBERS: "0.1, or one number per channel: 0.1,0.05.",
+    ParameterKind.CHANNEL_COUNTS: "3, or one number per channel: 3,-5.",
     ParameterKind.PADDING: (
         f"1, or one number per axis: 1,0; before:after: 1:0 or 1:0,2:2; {', '.join(map(str, PaddingWord))}."
     ),

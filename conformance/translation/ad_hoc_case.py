@@ -101,6 +101,8 @@ class CaseRequest:
 
     def case(self) -> Case:
         """Return the case. Raises ConformanceError with the option, its value and the limit."""
+        if self.gradient and not OPERATORS[self.operator].is_differentiable:
+            raise ConformanceError(f"--gradient {self.gradient}: {self.operator} has no gradient")
         raw, operator = self._raw_case(), self.case_operator.name
         if self.padding_mode:
             raw, operator = self._padded_first(raw), "pad"

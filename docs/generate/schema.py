@@ -20,12 +20,16 @@ SCHEMA_FILE = catalogue_folder() / "schema.json"
 KIND_REFERENCES = {
     ParameterKind.SIZES: "perAxis",
     ParameterKind.SCALES: "scales",
+    ParameterKind.CHANNEL_NUMBERS: "channelNumbers",
+    ParameterKind.CHANNEL_COUNTS: "channelCounts",
     ParameterKind.PADDING: "padding",
     ParameterKind.PAIRS: "pairs",
 }
 LEVEL_REFERENCES = {
     ParameterKind.SIZES: "perAxis",
     ParameterKind.SCALES: "scales",
+    ParameterKind.CHANNEL_NUMBERS: "channelNumbers",
+    ParameterKind.CHANNEL_COUNTS: "channelCounts",
     ParameterKind.PADDING: "paddingLevel",
     ParameterKind.PAIRS: "padsLevel",
 }

@@ -18,10 +18,12 @@ class CommonCall:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     bias: bool = False
     gradient: str | None = None
+    dtype: str = "float32"
 
     def request(self, operator: str) -> CaseRequest:
-        """Return the request for the call with a 2-D float32 input."""
-        return CaseRequest(operator, self.parameters, rank=2, bias=self.bias, gradient=self.gradient)
+        """Return the request for the call with an input of two spatial axes."""
+        given = {"bias": self.bias, "gradient": self.gradient, "dtype": self.dtype}
+        return CaseRequest(operator, self.parameters, rank=2, **given)
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,20 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
     "fold": (
         CommonCall("Windows of 3 by 3, padding 1", {"output_size": 8, "window": 3, "padding": 1}),
         CommonCall("Patches of 4 by 4 without overlap", {"output_size": 8, "window": 4, "stride": 4}),
+    ),
+    "quantize": (
+        CommonCall("int8, one scale", {"y_scale": 0.1}),
+        CommonCall("uint8, one scale and zero point", {"y_scale": 0.1, "y_zero_point": 3, "output_dtype": "uint8"}),
+        CommonCall("A scale for each channel", {"y_scale": [0.1, 0.05], "y_zero_point": [0, -5]}),
+        CommonCall(
+            "The zero point added before rounding",
+            {"y_scale": 0.1, "y_zero_point": 3, "formula": "quotient_plus_zero_point"},
+        ),
+        CommonCall("Half away from zero", {"y_scale": 0.5, "round_mode": "half_away"}),
+    ),
+    "dequantize": (
+        CommonCall("int8, one scale and zero point", {"x_scale": 0.1, "x_zero_point": 3}, dtype="int8"),
+        CommonCall("A scale for each channel", {"x_scale": [0.1, 0.05], "x_zero_point": [0, -5]}, dtype="int8"),
     ),
     "pad": (
         CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),

@@ -18,6 +18,7 @@ PARAMETERS = {
     Geometry.TRANSPOSED: (*WINDOWS, {"window": 2, "groups": 2}),
     Geometry.UNPOOLING: ({"output_size": 3},),
     Geometry.GLOBAL: ({},),
+    Geometry.CELLS: ({"y_scale": 0.1},),
     Geometry.BINS: ({"output_size": 2},),
     Geometry.FRACTIONS: ({"window": 1, "output_size": 2},),
     Geometry.RESAMPLING: ({"size": 4, "mode": "linear"}, {"size": 6, "mode": "nearest"}),
@@ -28,16 +29,20 @@ PARAMETERS = {
     Geometry.FROM_COLUMNS: tuple({"window": 2, "output_size": 4, "order": order} for order in ("dcr", "crd")),
     Geometry.PADS: tuple({"pads": 1, "mode": mode} for mode in ("constant", "edge", "reflect", "symmetric", "wrap")),
 }
+PER_OPERATOR = {"dequantize": ({"x_scale": 0.1},)}
 
 
 def cases(operator, rank):
     """Yield cases of an operator with this number of axes, and of its gradient."""
-    for parameters in PARAMETERS[OPERATORS[operator].geometry]:
+    every = PER_OPERATOR.get(operator, PARAMETERS[OPERATORS[operator].geometry])
+    for parameters in every:
         channels = 2 * OPERATORS[operator].channel_multiple(parameters, rank)
         extent = 4 if OPERATORS[operator].geometry is Geometry.FROM_BLOCKS else 3
         shape = (1, channels, *[extent] * rank)
-        yield CaseRequest(operator, parameters, shape=shape).case()
-        yield CaseRequest(operator, parameters, shape=shape, gradient="x").case()
+        dtype = "int8" if operator == "dequantize" else "float32"
+        yield CaseRequest(operator, parameters, shape=shape, dtype=dtype).case()
+        if OPERATORS[operator].is_differentiable:
+            yield CaseRequest(operator, parameters, shape=shape, gradient="x").case()
 
 
 @pytest.mark.parametrize("rank", [4, 6])

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.adapters.api import ALL_DTYPES, BLOCK_OPERATORS, FLOATING, Code, Lowering, Step, Unsupported
+from conformance.adapters.api.quantization import QUANTIZE_DTYPES
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.windows import BYTE_INTEGERS, NodeLimit
 from conformance.adapters.onnx.words import NODE_WORDS
@@ -20,6 +21,7 @@ SCHEMA_DTYPES: Mapping[str, frozenset[str]] = {
     "max_pool_with_indices": FLOATING | BYTE_INTEGERS,
     "pad": ALL_DTYPES,
     "resize": ALL_DTYPES,
+    **QUANTIZE_DTYPES,
     **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
     "fold": ALL_DTYPES,
     "relu": FLOATING | SIGNED_INTEGERS,
@@ -29,6 +31,7 @@ SUPPORTED_DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
     **dict.fromkeys(("max_pool", "min_pool", "max_unpool", "global_max_pool", "pad", "resize"), ALL_DTYPES),
     **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
+    **QUANTIZE_DTYPES,
     # A sum of bool has no meaning in the suite, and ArgMax takes no bool.
     **dict.fromkeys(("avg_pool", "global_avg_pool", "max_pool_with_indices", "fold"), ALL_DTYPES - {"bool"}),
     "relu": FLOATING | SIGNED_INTEGERS,

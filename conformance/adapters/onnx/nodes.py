@@ -26,6 +26,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.blocks.recipes import NO_RANK, PLANE_RANK, planes_in_order
 from conformance.adapters.api.resizing.grid_sampling import MODES
+from conformance.adapters.onnx import quantization
 from conformance.cases.operators import BlockOrder, PadMode, ResizeMode, Rounding
 
 # min_pool, softmax_pool and others are missing: ONNX has no node for them.
@@ -45,6 +46,8 @@ NODE_TYPES: Mapping[str, str] = {
     "depth_to_space": "DepthToSpace",
     "space_to_depth": "SpaceToDepth",
     "fold": "Col2Im",
+    "quantize": "QuantizeLinear",
+    "dequantize": "DequantizeLinear",
     "relu": "Relu",
 }
 POOLING_OPERATORS = frozenset({"max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"})
@@ -342,6 +345,8 @@ NODE_LOWERINGS: Mapping[str, Lowering] = {
     "depth_to_space": depth_to_space,
     "space_to_depth": space_to_depth,
     "fold": fold,
+    "quantize": quantization.quantize,
+    "dequantize": quantization.dequantize,
     "relu": lambda _step: "Relu(x)",
 }
 BUILDING_BLOCKS: Mapping[str, Lowering] = {

@@ -25,6 +25,7 @@ from conformance.adapters.api import (
     Unsupported,
     too_many_axes,
 )
+from conformance.adapters.api.quantization import QUANTIZE_DTYPES
 from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_padding
@@ -54,6 +55,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "pad": ALL_DTYPES - {"bfloat16", "int16", "uint16"},
     "resize": frozenset({"float16", "float32", "int8", "uint8", "int32"}),
     "grid_sample": frozenset({"float16", "float32", "float64"}),
+    **QUANTIZE_DTYPES,
     **dict.fromkeys(BLOCK_OPERATORS, frozenset({"float16", "float32", "float64", "int8", "uint8"})),
     "fold": frozenset({"float32"}),
     "relu": frozenset({"float16", "float32", "float64", "int8", "int32"}),

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from conformance.adapters.api import ALL_DTYPES, Step, Unsupported
+from conformance.adapters.api.quantization import QUANTIZE_DTYPES
 from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL
@@ -43,6 +44,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("lp_pool", "max_unpool"), frozenset[str]()),
     "resize": frozenset({"float32", "int8", "uint8"}),
     "pad": ALL_DTYPES,
+    **QUANTIZE_DTYPES,
     "relu": frozenset({"float32", "float64"}),
 }
 GLOBAL_OPERATORS = frozenset({"global_max_pool", "global_avg_pool"})

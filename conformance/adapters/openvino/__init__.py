@@ -30,6 +30,7 @@ from conformance.adapters.api import (
     spatial_axes,
     unsupported_operators,
 )
+from conformance.adapters.api.quantization import QUANTIZE_DTYPES
 from conformance.adapters.api.resizing import grid_sampling as not_written
 from conformance.adapters.openvino import (
     blocks,
@@ -155,6 +156,7 @@ DTYPES |= {
     "resize": FLOATING | {"uint8"},
     **dict.fromkeys((*BLOCK_OPERATORS, "unfold"), EXACT_DTYPES | {"int32", "uint32"}),
 }
+DTYPES |= QUANTIZE_DTYPES
 DTYPES |= dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING | SHORT_INTEGERS)
 UNSUPPORTED_WIDE_DTYPES = {
     "float64": Unsupported(

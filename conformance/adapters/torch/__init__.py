@@ -35,6 +35,7 @@ from conformance.adapters.api import (
     mapped_surface,
     tuple_of,
 )
+from conformance.adapters.api.quantization import QUANTIZE_DTYPES
 from conformance.adapters.torch import (
     adaptive as regions,
     blocks,
@@ -45,6 +46,7 @@ from conformance.adapters.torch import (
     grid_sampling,
     padding,
     pooling,
+    quantization,
     resizing,
     windows,
     words as named,
@@ -377,6 +379,19 @@ SURFACES: tuple[Surface, ...] = (
         **FIELDS,
         dtypes={"": FLOATING, "max_pool": FLOATING_AND_SIGNED},
         unsupported_dtypes={"avg_pool": no_kernel("the mean of a tensor", except_dtypes=FLOATING)},
+    ),
+)
+SURFACES += (
+    _make_surface(
+        "torch.quantized",
+        {"quantize": quantization.quantize, "dequantize": quantization.dequantize},
+        fallbacks={"quantize": quantization.RECIPE.quantize},
+        dtypes=QUANTIZE_DTYPES,
+    ),
+    _make_surface(
+        "torch.quantized_decomposed",
+        {"quantize": quantization.decomposed_quantize, "dequantize": quantization.decomposed_dequantize},
+        dtypes=QUANTIZE_DTYPES,
     ),
 )
 FUNCTIONAL_SURFACE = SURFACES[1]

@@ -44,6 +44,7 @@ def _surface(name: str) -> Surface:
         operator: partial(_call, name, operator)
         for forward in FORWARD_OPERATORS
         for operator in (forward, f"{forward}_grad")
+        if operator in OPERATORS
     }
     relu = {"relu": LOOPS.lowerings["relu"]}
     dtypes, bfloat16 = LOOPS.dtypes, LOOPS.bfloat16

@@ -1,0 +1,95 @@
+"""PyTorch: quantization by tensors of quantized dtypes, and by the operators of exported programs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from conformance.adapters.api import Code, Step, Unsupported, number
+from conformance.adapters.api.quantization import (
+    LIMITS,
+    QuantizationRecipe,
+    channel_numbers,
+    is_per_channel,
+    unsupported_quantization,
+    values_text,
+)
+from conformance.cases.operators import Formula, RoundMode
+
+QUANTIZED_NAMES = {"int8": "torch.qint8", "uint8": "torch.quint8"}
+DECOMPOSED_IMPORT = "from torch.ao.quantization.fx import _decomposed  # registers torch.ops.quantized_decomposed"
+NO_RECIPROCAL_OF_FLOAT32 = Unsupported(
+    "the reciprocal of a scale is computed in float64, before it is rounded to float32"
+)
+RECIPE = QuantizationRecipe(
+    array="torch.tensor({values}, dtype=torch.float32)",
+    wide="x.double()",
+    rounded={
+        RoundMode.HALF_EVEN: "torch.round(x)",
+        RoundMode.HALF_AWAY: "torch.trunc(x + torch.copysign(torch.tensor(0.5), x))",
+        RoundMode.HALF_UP: "torch.floor(x + 0.5)",
+        RoundMode.TOWARD_ZERO: "torch.trunc(x)",
+    },
+    limited="x.clamp({least}, {most})",
+    narrow="x.to(torch.{dtype})",
+)
+
+
+def quantize(step: Step) -> Code:
+    """Return the call: for a whole tensor it rounds product and sum once, for channels each of them."""
+    per_channel = is_per_channel(step, "y")
+    name = "quantize_per_channel" if per_channel else "quantize_per_tensor"
+    formula = Formula.RECIPROCAL_PLUS_ZERO_POINT if per_channel else Formula.FUSED
+    unsupported = unsupported_quantization(step, formula, name)
+    if unsupported:
+        return unsupported
+    dtype = QUANTIZED_NAMES[step.parameters["output_dtype"]]
+    if not per_channel:
+        return f"torch.quantize_per_tensor(x, {_scalars(step, 'y')}, {dtype}).int_repr()"
+    return (*_channel_lines(step, "y"), f"x = torch.quantize_per_channel(x, scale, zero, 1, {dtype}).int_repr()")
+
+
+def dequantize(step: Step) -> Code:
+    """Return the calls that make a quantized tensor of the numbers, and dequantize it."""
+    if not is_per_channel(step, "x"):
+        return f"torch._make_per_tensor_quantized_tensor(x, {_scalars(step, 'x')}).dequantize()"
+    made = "torch._make_per_channel_quantized_tensor(x, scale, zero, 1)"
+    return (*_channel_lines(step, "x"), f"x = {made}.dequantize()")
+
+
+def decomposed_quantize(step: Step) -> Code:
+    """Return the call of the operator of exported programs, which adds the zero point after it rounds."""
+    per_channel = is_per_channel(step, "y")
+    name = f"quantize_per_{'channel' if per_channel else 'tensor'}"
+    if not per_channel and _rounds_reciprocal_once(step):
+        return NO_RECIPROCAL_OF_FLOAT32
+    unsupported = unsupported_quantization(step, Formula.RECIPROCAL, f"quantized_decomposed.{name}")
+    return unsupported or _decomposed_call(step, "y", name, step.parameters["output_dtype"])
+
+
+def _rounds_reciprocal_once(step: Step) -> bool:
+    """Whether the reciprocal of the scale in float64 rounds to another number of float32 than that of the scale."""
+    scale = float(step.parameters["y_scale"])
+    return bool(np.float32(1 / scale) != np.float32(1) / np.float32(scale))
+
+
+def decomposed_dequantize(step: Step) -> Code:
+    """Return the call of the operator of exported programs."""
+    name = f"dequantize_per_{'channel' if is_per_channel(step, 'x') else 'tensor'}"
+    return _decomposed_call(step, "x", name, step.dtype)
+
+
+def _decomposed_call(step: Step, prefix: str, name: str, dtype: str) -> tuple[str, ...]:
+    least, most = LIMITS[dtype]
+    function, ends = f"torch.ops.quantized_decomposed.{name}", f"{least}, {most}, torch.{dtype}"
+    if not is_per_channel(step, prefix):
+        return (DECOMPOSED_IMPORT, f"x = {function}(x, {_scalars(step, prefix)}, {ends})")
+    return (DECOMPOSED_IMPORT, *_channel_lines(step, prefix), f"x = {function}(x, scale, zero, 1, {ends})")
+
+
+def _scalars(step: Step, prefix: str) -> str:
+    return f"{number(float(step.parameters[f'{prefix}_scale']))}, {step.parameters[f'{prefix}_zero_point']}"
+
+
+def _channel_lines(step: Step, prefix: str) -> tuple[str, str]:
+    scales, zeros = (values_text(channel_numbers(step, f"{prefix}_{name}")) for name in ("scale", "zero_point"))
+    return f"scale = torch.tensor({scales}, dtype=torch.float32)", f"zero = torch.tensor({zeros})"

@@ -1,0 +1,73 @@
+"""The nodes QuantizeLinear and DequantizeLinear, and the node tests of onnx for both."""
+
+import numpy as np
+import pytest
+
+import reference
+from conformance.adapters.api import Unsupported
+from conformance.adapters.onnx.quantization import dequantize, quantize
+from conformance.cases.steps import Step
+
+GIVEN = {"y_scale": 0.3, "y_zero_point": 1, "output_dtype": "uint8", "round_mode": "half_even", "formula": "quotient"}
+
+
+def step(**parameters):
+    return Step("quantize", (1, 2, 3), "float32", {**GIVEN, **parameters})
+
+
+def test_scale_and_zero_point_are_constants():
+    assert quantize(step()) == (
+        "scale = np.array(0.3, np.float32)",
+        "zero = np.array(1, np.uint8)",
+        "x = QuantizeLinear(x, scale, zero)",
+    )
+    each = Step("dequantize", (1, 2, 3), "int8", {"x_scale": (0.5, 1), "x_zero_point": 3})
+    assert dequantize(each) == (
+        "scale = np.array([0.5, 1], np.float32)",
+        "zero = np.array([3, 3], np.int8)",
+        "x = DequantizeLinear(x, scale, zero)",
+    )
+
+
+def test_the_node_has_one_formula_and_one_rounding_rule():
+    assert isinstance(quantize(step(formula="reciprocal")), Unsupported)
+    assert isinstance(quantize(step(round_mode="half_away")), Unsupported)
+    assert quantize(step(formula="fused", y_scale=0.5, y_zero_point=0))[-1] == "x = QuantizeLinear(x, scale, zero)"
+
+
+# Inputs and outputs of test_quantizelinear_axis and test_dequantizelinear_axis in onnx/backend/test/case/node.
+QUANTIZED_AXIS = (
+    [
+        [
+            [[-162, 10], [-100, 232], [-20, -50]],
+            [[-76, 0], [0, 252], [32, -44]],
+            [[245, -485], [-960, -270], [-375, -470]],
+        ]
+    ],
+    [[[[3, 89], [34, 200], [74, 59]], [[5, 24], [24, 87], [32, 13]], [[245, 99], [4, 142], [121, 102]]]],
+    [2, 4, 5],
+    [84, 24, 196],
+)
+DEQUANTIZED_AXIS = (
+    [[[[3, 89], [34, 200], [74, 59]], [[5, 24], [24, 87], [32, 13]], [[245, 99], [4, 142], [121, 102]]]],
+    [
+        [
+            [[-162, 10], [-100, 232], [-20, -50]],
+            [[-76, 0], [0, 252], [32, -44]],
+            [[245, -485], [-960, -270], [-375, -470]],
+        ]
+    ],
+    [2, 4, 5],
+    [84, 24, 196],
+)
+
+
+@pytest.mark.parametrize(("x", "expected", "scale", "zero_point"), [QUANTIZED_AXIS])
+def test_quantization_agrees_with_the_node_test_of_onnx(x, expected, scale, zero_point):
+    y = reference.quantize(np.array(x, np.float32), scale, zero_point, output_dtype="uint8")
+    assert y.tolist() == expected
+
+
+@pytest.mark.parametrize(("x", "expected", "scale", "zero_point"), [DEQUANTIZED_AXIS])
+def test_dequantization_agrees_with_the_node_test_of_onnx(x, expected, scale, zero_point):
+    assert reference.dequantize(np.array(x, np.uint8), scale, zero_point).tolist() == expected

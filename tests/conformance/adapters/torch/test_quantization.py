@@ -1,0 +1,49 @@
+"""The module `quantization` of the adapter for PyTorch."""
+
+from conformance.adapters.api import Unsupported
+from conformance.adapters.torch.quantization import decomposed_dequantize, decomposed_quantize, dequantize, quantize
+from conformance.cases.steps import Step
+
+GIVEN = {"y_scale": 0.3, "y_zero_point": 1, "output_dtype": "int8", "round_mode": "half_even"}
+
+
+def step(formula, **parameters):
+    return Step("quantize", (1, 2, 3), "float32", {**GIVEN, "formula": formula, **parameters})
+
+
+def test_a_tensor_is_quantized_with_one_rounding():
+    assert quantize(step("fused")) == "torch.quantize_per_tensor(x, 0.3, 1, torch.qint8).int_repr()"
+    unsigned = quantize(step("fused", output_dtype="uint8", y_scale=1))
+    assert unsigned == "torch.quantize_per_tensor(x, 1.0, 1, torch.quint8).int_repr()"
+    assert isinstance(quantize(step("reciprocal_plus_zero_point")), Unsupported)
+
+
+def test_channels_are_quantized_with_two_roundings():
+    code = quantize(step("reciprocal_plus_zero_point", y_scale=(0.3, 0.7)))
+    assert code == (
+        "scale = torch.tensor([0.3, 0.7], dtype=torch.float32)",
+        "zero = torch.tensor([1, 1])",
+        "x = torch.quantize_per_channel(x, scale, zero, 1, torch.qint8).int_repr()",
+    )
+    assert isinstance(quantize(step("fused", y_scale=(0.3, 0.7))), Unsupported)
+
+
+def test_exported_programs_add_the_zero_point_last():
+    call = "x = torch.ops.quantized_decomposed.quantize_per_tensor(x, 0.3, 1, -128, 127, torch.int8)"
+    assert decomposed_quantize(step("reciprocal"))[-1] == call
+    assert isinstance(decomposed_quantize(step("fused")), Unsupported)
+
+
+def test_the_reciprocal_in_float64_is_another_formula():
+    # 1 / 0.0123 in float64, rounded to float32, is not the reciprocal of 0.0123 in float32.
+    assert "float64" in decomposed_quantize(step("reciprocal", y_scale=0.0123)).reason
+    assert "per_channel" in decomposed_quantize(step("reciprocal", y_scale=(0.0123, 0.5)))[-1]
+
+
+def test_dequantized_tensors_are_made_of_their_numbers():
+    one = Step("dequantize", (1, 2, 3), "int8", {"x_scale": 0.5, "x_zero_point": 3})
+    assert dequantize(one) == "torch._make_per_tensor_quantized_tensor(x, 0.5, 3).dequantize()"
+    assert "dequantize_per_tensor(x, 0.5, 3, -128, 127, torch.int8)" in decomposed_dequantize(one)[-1]
+    each = Step("dequantize", (1, 2, 3), "uint8", {"x_scale": (0.5, 1), "x_zero_point": (3, 4)})
+    assert dequantize(each)[-1] == "x = torch._make_per_channel_quantized_tensor(x, scale, zero, 1).dequantize()"
+    assert decomposed_dequantize(each)[-1].endswith("(x, scale, zero, 1, 0, 255, torch.uint8)")
