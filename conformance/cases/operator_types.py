@@ -40,6 +40,9 @@ class ResizeMode(Word):
     NEAREST = "nearest"
     LINEAR = "linear"
     CUBIC = "cubic"
+    LANCZOS3 = "lanczos3"
+    LANCZOS5 = "lanczos5"
+    AREA = "area"
 
 
 class OutsideMode(Word):

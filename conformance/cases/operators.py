@@ -6,7 +6,7 @@ from this table. CONTRIBUTING.md explains how to add an operator. The classes ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -141,6 +141,12 @@ _PARAMETERS = (
               choices=tuple(NearestRounding), is_geometric=True, only_in_mode=ResizeMode.NEAREST.value),
     Parameter("cubic_a", ParameterKind.NUMBER, -0.75, "The parameter of the cubic kernel: -0.75 or -0.5.",
               limits=(-1, 0), id_prefix="a", is_geometric=True, only_in_mode=ResizeMode.CUBIC.value),
+    Parameter("antialias", ParameterKind.FLAG, False,
+              "Whether the kernel is as wide as an output cell, if that is wider than a cell of the input.",
+              id_prefix="antialias", is_geometric=True),
+    Parameter("exclude_outside", ParameterKind.FLAG, False,
+              "Whether cells beyond an end have the weight 0, and the others are divided by their sum.",
+              id_prefix="exclude", is_geometric=True),
     Parameter("padding_mode", ParameterKind.CHOICE, OutsideMode.ZEROS.value,
               "The cells outside x that points of a grid read: zeros, the last cell (border), or x mirrored "
               "(reflection).",
@@ -193,7 +199,7 @@ def _parameters(*names: str, **defaults: object) -> tuple[Parameter, ...]:
     return tuple(replace(PARAMETERS[name], default=defaults.get(name, PARAMETERS[name].default)) for name in names)
 
 
-def _with_choices(parameter: Parameter, choices: type[Word], **changed: Any) -> Parameter:
+def _with_choices(parameter: Parameter, choices: Iterable[Word], **changed: Any) -> Parameter:
     """Return a parameter with some of its words only."""
     return replace(parameter, choices=tuple(choices), **changed)
 
@@ -232,14 +238,16 @@ _PAD_PARAMETERS = (
     _with_choices(PARAMETERS["mode"], PadMode),
     *_parameters("value"),
 )
+SAMPLING_MODES = (ResizeMode.NEAREST, ResizeMode.LINEAR, ResizeMode.CUBIC)
+"""The modes of sampling at the points of a grid."""
 _RESIZE_PARAMETERS = (
     *_parameters("size", "scale"),
     _with_choices(PARAMETERS["mode"], ResizeMode, default=None, required=True),
-    *_parameters("coordinates", "nearest_rounding", "cubic_a"),
+    *_parameters("coordinates", "nearest_rounding", "cubic_a", "antialias", "exclude_outside"),
 )
 _GRID_PARAMETERS = (
     *_OUTPUT_SIZE,
-    _with_choices(PARAMETERS["mode"], ResizeMode, default=None, required=True),
+    _with_choices(PARAMETERS["mode"], SAMPLING_MODES, default=None, required=True),
     *_parameters("padding_mode", "align_corners"),
 )
 # fmt: off
@@ -282,7 +290,7 @@ _FORWARD_OPERATORS = (
              Geometry.PADS, Arithmetic.SELECTION, _PAD_PARAMETERS,
              has_disputed_geometry=True, operations=lambda _terms: {}),
     Operator("resize", "The input at another size: each output cell interpolates the input cells around its "
-             "coordinate, without antialiasing.", Geometry.RESAMPLING, Arithmetic.AVERAGE, _RESIZE_PARAMETERS),
+             "coordinate.", Geometry.RESAMPLING, Arithmetic.AVERAGE, _RESIZE_PARAMETERS),
     Operator("grid_sample", "The input at the points of a grid: each output cell interpolates the input cells around "
              "its point.", Geometry.SAMPLING, Arithmetic.AVERAGE, _GRID_PARAMETERS, inputs=("x", "grid")),
     Operator("depth_to_space", "The channels of each cell as a block of cells (pixel shuffle).",

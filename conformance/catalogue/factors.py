@@ -241,12 +241,23 @@ def _has_valid_resampling(level: FactorLevels, size: Sequence[int], rank: int) -
         axes = resampled_axes(size, given.get("size"), given.get("scale"), level.get("coordinates", "half_pixel"))
     except ValueError:
         return False
+    if not _has_effective_flags(level):
+        return False
     rule = level.get("nearest_rounding", NearestRounding.ROUND_PREFER_FLOOR.value)
     if level.get("mode") != ResizeMode.NEAREST:
         # Other modes have no rounding rule, and only the cubic one has a parameter.
         has_own = level.get("cubic_a", DEFAULT_CUBIC_A) == DEFAULT_CUBIC_A or level.get("mode") == ResizeMode.CUBIC
         return rule == NearestRounding.ROUND_PREFER_FLOOR and has_own
     return not any(axis.has_inexact_steps_at(rule) for axis in axes)
+
+
+def _has_effective_flags(level: FactorLevels) -> bool:
+    """Whether the mode has the options of the level, and they change weights."""
+    mode, antialias = level.get("mode"), level.get("antialias", False)
+    if mode in {ResizeMode.NEAREST, ResizeMode.AREA}:
+        is_centred = mode == ResizeMode.NEAREST or level.get("coordinates", "half_pixel") == "half_pixel"
+        return is_centred and not antialias and not level.get("exclude_outside", False)
+    return mode != ResizeMode.LINEAR or antialias or not level.get("exclude_outside", False)
 
 
 def _has_valid_sampling(level: FactorLevels, _size: Sequence[int], rank: int) -> bool:

@@ -59,8 +59,9 @@ def _parameter_changes(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for parameter in OPERATORS[case.operator].parameters:
         if parameter.kind is ParameterKind.NUMBER and parameter.limits:
             yield f"with {parameter.name} increased by 1", {parameter.name: parameters[parameter.name] + 1}
-    if "align_corners" in parameters:
-        yield "with align_corners negated", {"align_corners": not parameters["align_corners"]}
+    for name in ("align_corners", "antialias", "exclude_outside"):
+        if name in parameters:
+            yield f"with {name} negated", {name: not parameters[name]}
     for name in ("order", "coordinates", "nearest_rounding", "padding_mode"):
         for word in PARAMETERS[name].choices if name in parameters else ():
             yield f"with {name} {word}", {name: word}

@@ -32,7 +32,7 @@ from reference.arithmetic.sums import (
     MIN_SLICE_WIDTH,
     as_scaled_integers,
 )
-from reference.geometry.resampling import AxisWeights
+from reference.geometry.axis_weights import AxisWeights
 
 # (cells, coefficients) of one axis, both (output, taps).
 AxisMap = tuple[Array, Array]
@@ -69,7 +69,7 @@ def exact_weighted_sums(x: Array, axes: Sequence[AxisWeights], *, transposed: bo
 
     x: (n, c, *spatial), floating. A weight of 0 is no term, not even of an infinity. n counts the terms that a kernel
     may add, those with a weight of 0 too. S is Σ Πw'·|x| with the largest weights w' that a kernel may compute, and
-    the extra error Σ |Πw' − Πw|·|x|, see weight_errors. unit: the unit roundoff of the axes' errors.
+    the extra error Σ |Πw' − Πw|·|x|, see reference.geometry.axis_weights. unit: the unit roundoff of the axes' errors.
     """
 
     def apply(values: Array, maps: Sequence[AxisMap]) -> Array:

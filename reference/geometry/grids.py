@@ -14,8 +14,11 @@ from fractions import Fraction
 import numpy as np
 
 from reference.arguments import FLOAT_DTYPES, Array, check_dtype
-from reference.geometry.resampling import GAMMA_SLACK, HALF, WEIGHT_ROUNDINGS, InterpolationKernel
+from reference.geometry.axis_weights import GAMMA_SLACK, WEIGHT_ROUNDINGS
+from reference.geometry.kernels import InterpolationKernel
+from reference.geometry.resampling import HALF
 
+SAMPLING_MODES = ("nearest", "linear", "cubic")
 PADDING_MODES = ("zeros", "border", "reflection")
 # The index of a cell outside x, whose value is 0.
 OUTSIDE = -1
@@ -137,14 +140,14 @@ class TapKernel:
 
 def value_kernel(mode: str) -> TapKernel:
     """Return the kernel of interpolation: a triangle, or Keys's kernel with the parameter −3/4."""
-    kernel = InterpolationKernel.of(mode, -0.75)
+    kernel = InterpolationKernel.of(mode, -0.75, Fraction(1))
     slope, evaluation = float(kernel.slope), float(kernel.evaluation)
 
     def weight(distance: Fraction) -> Fraction:
         return kernel.weight(abs(distance)) if abs(distance) < kernel.reach else Fraction(0)
 
     roundings = (WEIGHT_ROUNDINGS + evaluation) * GAMMA_SLACK
-    return TapKernel(weight, kernel.reach, lambda shift, unit: slope * shift + roundings * unit)
+    return TapKernel(weight, int(kernel.reach), lambda shift, unit: slope * shift + roundings * unit)
 
 
 def slope_kernel(mode: str) -> TapKernel:

@@ -28,6 +28,7 @@ from reference.arithmetic.sums import INTEGER_SHIFT_BITS, as_scaled_integers, ex
 from reference.geometry.grids import (
     MAX_SAMPLED_EXTENT,
     PADDING_MODES,
+    SAMPLING_MODES,
     AxisTaps,
     GridAxis,
     TapMap,
@@ -38,7 +39,6 @@ from reference.geometry.grids import (
     slope_kernel,
     value_kernel,
 )
-from reference.geometry.resampling import MODES
 from reference.operators.pooling_grad import check_gradient
 from reference.registry import operator
 
@@ -127,7 +127,7 @@ class _Sampling:
         *,
         align_corners: bool,
     ) -> _Sampling:
-        check_choice("mode", mode, MODES)
+        check_choice("mode", mode, SAMPLING_MODES)
         check_choice("padding_mode", padding_mode, PADDING_MODES)
         if not isinstance(align_corners, (bool, np.bool_)):
             raise TypeError(f"align_corners {align_corners!r} must be True or False")

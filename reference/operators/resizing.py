@@ -1,6 +1,10 @@
 """Resizing: each output cell interpolates the cells of x around its coordinate."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -9,11 +13,11 @@ from reference.arguments import FLOAT_DTYPES, Array, check_choice, check_image
 from reference.arithmetic.exact import Exact, selection_result
 from reference.arithmetic.sums import exact_sums
 from reference.arithmetic.weighted_sums import exact_weighted_sums
+from reference.geometry.axis_weights import AxisWeights
+from reference.geometry.kernels import InterpolationKernel
 from reference.geometry.resampling import (
     MODES,
     NEAREST_RULES,
-    AxisWeights,
-    InterpolationKernel,
     ResampledAxis,
     ScaleArgument,
     resampled_axes,
@@ -22,6 +26,10 @@ from reference.operators.pooling import ORDERED_DTYPES
 from reference.operators.pooling_grad import check_gradient
 from reference.registry import operator
 
+# The modes that have no kernel that antialiasing could stretch, and no cells beyond an end.
+MODES_WITHOUT_KERNEL = ("nearest", "area")
+# The modes whose weights have the sum 1 for every coordinate.
+UNIT_SUM_MODES = ("linear", "cubic")
 # The parameters of Keys's kernel that frameworks use.
 CUBIC_PARAMETERS = (-0.75, -0.5)
 
@@ -36,27 +44,32 @@ def resize(
     coordinates: str = "half_pixel",
     nearest_rounding: str = "round_prefer_floor",
     cubic_a: float = -0.75,
+    antialias: bool = False,
+    exclude_outside: bool = False,
 ) -> Exact:
     """Interpolate x at the coordinate of each output cell, axis by axis.
 
-    x: (n, c, *spatial), no extent 0; "nearest" of any dtype, "linear" and "cubic" floating. size or scale: exactly one,
+    x: (n, c, *spatial), no extent 0; "nearest" of any dtype, the other modes floating. size or scale: exactly one,
     a number or one for each spatial axis; a scale is taken as its shortest decimal, the output has ⌊extent · scale⌋
     cells, and coordinates use the scale itself; with a size they use output / extent. coordinates: see ResampledAxis.
     nearest_rounding: which cell a coordinate selects. cubic_a: −0.75 or −0.5, the parameter of Keys's kernel.
-    Coordinates and cells beyond an end take the value of the end. There is no antialiasing. Returns (n, c, *output).
-    A cell with weight 0 is not read. The bound includes coordinates and weights that are computed in float32 (float64
-    for float64), see reference.geometry.resampling.weight_errors. Raises ValueError for bad parameters.
+    antialias: multiply the reach of the kernel by the number of cells of x for each output cell, if it is more than 1.
+    Coordinates and cells beyond an end take the value of the end; with exclude_outside they have the weight 0. Weights
+    of both, of "lanczos3" and "lanczos5" are divided by their sum. "area" is the mean of the part of x that an output
+    cell covers, with the coordinates half_pixel. Returns (n, c, *output). A cell with weight 0 is not read.
+    The bound includes coordinates and weights that are computed in float32 (float64 for float64), see
+    reference.geometry.axis_weights. Raises ValueError for bad parameters.
     Source: ONNX Resize-19, https://onnx.ai/onnx/operators/onnx__Resize.html
     """
-    check_choice("mode", mode, MODES)
-    check_choice("nearest_rounding", nearest_rounding, tuple(NEAREST_RULES))
-    _check_cubic(cubic_a)
+    call = _Resizing.of(
+        mode, coordinates, nearest_rounding, cubic_a, antialias=antialias, exclude_outside=exclude_outside
+    )
     x = check_image(x, ORDERED_DTYPES if mode == "nearest" else FLOAT_DTYPES)
     axes = resampled_axes(x.shape[2:], size, scale, coordinates)
     if mode == "nearest":
         return selection_result(x[_nearest_index(x.shape, axes, nearest_rounding)], np.ones((), np.int64))
     unit = _unit_roundoff(x)
-    return exact_weighted_sums(x, _axis_weights(axes, mode, cubic_a, unit), transposed=False, unit=unit)
+    return exact_weighted_sums(x, call.weights(axes, unit), transposed=False, unit=unit)
 
 
 @operator
@@ -70,6 +83,8 @@ def resize_grad(
     coordinates: str = "half_pixel",
     nearest_rounding: str = "round_prefer_floor",
     cubic_a: float = -0.75,
+    antialias: bool = False,
+    exclude_outside: bool = False,
 ) -> Exact:
     """Add the gradient of each output cell to the cells it reads, times their weights: the transpose of resize.
 
@@ -77,9 +92,9 @@ def resize_grad(
     resize. Returns (n, c, *spatial). Raises ValueError if grad has not the output's shape, or for what resize refuses.
     Source: the adjoint of ONNX Resize-19, https://onnx.ai/onnx/operators/onnx__Resize.html
     """
-    check_choice("mode", mode, MODES)
-    check_choice("nearest_rounding", nearest_rounding, tuple(NEAREST_RULES))
-    _check_cubic(cubic_a)
+    call = _Resizing.of(
+        mode, coordinates, nearest_rounding, cubic_a, antialias=antialias, exclude_outside=exclude_outside
+    )
     x = check_image(x, FLOAT_DTYPES)
     axes = resampled_axes(x.shape[2:], size, scale, coordinates)
     grad = check_gradient(grad, x, (*x.shape[:2], *(axis.output for axis in axes)))
@@ -93,7 +108,52 @@ def resize_grad(
 
         return exact_sums(grad, add)
     unit = _unit_roundoff(x)
-    return exact_weighted_sums(grad, _axis_weights(axes, mode, cubic_a, unit), transposed=True, unit=unit)
+    return exact_weighted_sums(grad, call.weights(axes, unit), transposed=True, unit=unit)
+
+
+@dataclass(frozen=True)
+class _Resizing:
+    """The checked parameters that select weights."""
+
+    mode: str
+    cubic_a: float
+    antialias: bool
+    exclude_outside: bool
+
+    @classmethod
+    def of(
+        cls,
+        mode: str,
+        coordinates: str,
+        nearest_rounding: str,
+        cubic_a: float,
+        *,
+        antialias: bool,
+        exclude_outside: bool,
+    ) -> _Resizing:
+        check_choice("mode", mode, MODES)
+        check_choice("nearest_rounding", nearest_rounding, tuple(NEAREST_RULES))
+        _check_cubic(cubic_a)
+        flags = {"antialias": antialias, "exclude_outside": exclude_outside}
+        for name, value in flags.items():
+            if not isinstance(value, (bool, np.bool_)):
+                raise TypeError(f"{name} {value!r} must be True or False")
+            if value and mode in MODES_WITHOUT_KERNEL:
+                raise ValueError(f"{name} True: the mode {mode!r} has no such option")
+        if mode == "area" and coordinates != "half_pixel":
+            raise ValueError(f"coordinates {coordinates!r}: the mode 'area' has 'half_pixel' only")
+        return cls(mode, cubic_a, bool(antialias), bool(exclude_outside))
+
+    def weights(self, axes: Sequence[ResampledAxis], unit: float) -> list[AxisWeights]:
+        """Return the weights of each axis. unit: the unit roundoff of coordinates and weights."""
+        return [self._axis_weights(axis, unit) for axis in axes]
+
+    def _axis_weights(self, axis: ResampledAxis, unit: float) -> AxisWeights:
+        kernel = InterpolationKernel.of(self.mode, self.cubic_a, axis.step)
+        if self.mode in UNIT_SUM_MODES and not (self.antialias or self.exclude_outside):
+            return AxisWeights.of(axis, kernel, is_clamped=self.mode == "linear", unit=unit)
+        stretch = max(axis.step, Fraction(1)) if self.antialias else Fraction(1)
+        return AxisWeights.normalized(axis, kernel, stretch=stretch, excludes_outside=self.exclude_outside, unit=unit)
 
 
 def _check_cubic(cubic_a: float) -> None:
@@ -110,8 +170,3 @@ def _unit_roundoff(x: Array) -> float:
 def _nearest_index(shape: tuple[int, ...], axes: Sequence[ResampledAxis], rule: str) -> tuple[Array, ...]:
     """Return the index of the cell of x that each output cell copies."""
     return np.ix_(*map(np.arange, shape[:2]), *(axis.nearest(rule) for axis in axes))
-
-
-def _axis_weights(axes: Sequence[ResampledAxis], mode: str, cubic_a: float, unit: float) -> list[AxisWeights]:
-    kernel = InterpolationKernel.of(mode, cubic_a)
-    return [AxisWeights.of(axis, kernel, is_clamped=mode == "linear", unit=unit) for axis in axes]

@@ -54,12 +54,62 @@ def shares(where, extent, mode, rounding, a):
     return found
 
 
-def loop_resize(x, output, scales, mode, coordinates, *, rounding="round_prefer_floor", a=-0.75):
+def kernel(distance, mode, a):
+    """Return the weight of a cell at a distance, before the weights are divided by their sum."""
+    s = abs(distance)
+    if mode == "linear":
+        return max(1 - s, Fraction(0))
+    if mode == "cubic":
+        a = Fraction(str(a))
+        if s <= 1:
+            return (a + 2) * s**3 - (a + 3) * s**2 + 1
+        return a * s**3 - 5 * a * s**2 + 8 * a * s - 4 * a if s < 2 else Fraction(0)
+    lobes = int(mode[-1])
+    if s == 0 or s >= lobes:
+        return Fraction(int(s == 0))
+    if s.denominator == 1:
+        return Fraction(0)
+    angle = math.pi * float(s)
+    return Fraction(lobes * math.sin(angle) * math.sin(angle / lobes) / angle**2)
+
+
+def filtered_shares(where, extent, scale, mode, a, *, antialias, exclude_outside):
+    """Return {cell: weight} of one axis, from the kernel at every cell, divided by the sum."""
+    width = max(1 / scale, Fraction(1)) if antialias else Fraction(1)
+    found = {}
+    for beyond in range(-30, extent + 30):
+        cell = min(max(beyond, 0), extent - 1)
+        if cell == beyond or not exclude_outside:
+            found[cell] = found.get(cell, 0) + kernel((where - beyond) / width, mode, a)
+    return {cell: weight / sum(found.values()) for cell, weight in found.items()}
+
+
+def area_shares(position, extent, scale):
+    """Return {cell: weight} of one axis: the part of an output cell that each cell covers."""
+    first, last = position / scale, (position + 1) / scale
+    covered = {cell: min(last, Fraction(cell + 1)) - max(first, Fraction(cell)) for cell in range(extent)}
+    return {cell: length * scale for cell, length in covered.items() if length > 0}
+
+
+def axis_shares(position, extent, output, scale, parameters):
+    """Return {cell: weight} of one output cell of an axis for the parameters of reference.resize."""
+    given = {"nearest_rounding": "round_prefer_floor", "cubic_a": -0.75, "antialias": False, "exclude_outside": False}
+    given |= parameters
+    mode, flags = given["mode"], {name: given[name] for name in ("antialias", "exclude_outside")}
+    if mode == "area":
+        return area_shares(position, extent, scale)
+    where = coordinate(position, extent, output, scale, given["coordinates"])
+    if any(flags.values()) or mode.startswith("lanczos"):
+        return filtered_shares(where, extent, scale, mode, given["cubic_a"], **flags)
+    return shares(where, extent, mode, given["nearest_rounding"], given["cubic_a"])
+
+
+def loop_resize(x, output, scales, parameters):
     """Return a dict {(n, c, *position): {(n, c, *cell): weight}} of the whole operator."""
     weights = {}
     for n, c, *position in np.ndindex(*x.shape[:2], *output):
         axes = [
-            shares(coordinate(o, before, after, scale, coordinates), before, mode, rounding, a)
+            axis_shares(o, before, after, scale, parameters)
             for o, before, after, scale in zip(position, x.shape[2:], output, scales, strict=True)
         ]
         row = weights[(n, c, *position)] = {}

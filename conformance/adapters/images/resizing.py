@@ -16,9 +16,15 @@ from conformance.adapters.api.resizing.rules import (
     ASYMMETRIC,
     FLOOR,
     HALF_PIXEL,
+    PLAIN_ONLY,
     PREFER_CEIL,
+    antialiases,
+    excludes_outside,
+    has_plain_kernel,
     has_rule,
     omits_coordinates,
+    omits_filter,
+    plain_kernels_only,
     resized_extents,
     scale_of_each_axis,
 )
@@ -45,8 +51,17 @@ OTHER_CUBIC = Unsupported("the parameter of INTER_CUBIC is -0.75")
 NO_SCIPY_RULE = Unsupported(
     "the coordinates of ndimage.zoom are half_pixel or align_corners; at ties, the upper cell is copied"
 )
+NO_MIXED_AREA = Unsupported("INTER_AREA interpolates if one axis becomes larger and another one smaller")
+GAUSSIAN = Unsupported("antialiasing of scikit-image is a Gaussian filter before the interpolation")
 NO_ZOOM = Unsupported("ndimage.zoom computes the size from a factor, and no factor gives this size")
-PILLOW_FILTERS: Mapping[ResizeMode, str] = {ResizeMode.NEAREST: "NEAREST", ResizeMode.LINEAR: "BILINEAR"}
+PILLOW_FILTERS: Mapping[ResizeMode, str] = {
+    ResizeMode.NEAREST: "NEAREST",
+    ResizeMode.LINEAR: "BILINEAR",
+    ResizeMode.CUBIC: "BICUBIC",
+    ResizeMode.LANCZOS3: "LANCZOS",
+}
+PILLOW_CUBIC_A = -0.5
+NO_PILLOW_KERNEL = Unsupported("Pillow has no such kernel; BOX weighs whole cells")
 ORDERS: Mapping[ResizeMode, int] = {ResizeMode.NEAREST: 0, ResizeMode.LINEAR: 1}
 
 
@@ -69,10 +84,9 @@ def pillow_resize(step: Step) -> Code:
     """Return the call for each plane, or Unsupported with the reason."""
     mode = ResizeMode(step.parameters["mode"])
     unsupported = _image_limit(step) or (SIZE_ONLY if _has_both(step) else None)
-    if unsupported or mode is ResizeMode.CUBIC:
-        return unsupported or NO_CUBIC_EDGES
-    if not _has_half_pixel(step):
-        return HALF_PIXEL_ONLY
+    unsupported = unsupported or (None if _has_half_pixel(step) else HALF_PIXEL_ONLY) or _pillow_limit(step, mode)
+    if unsupported:
+        return unsupported
     size = resized_extents(step)
     image = f"Image.fromarray(plane).{_pillow_call(step, size, PILLOW_FILTERS[mode])}"
     return (
@@ -81,11 +95,23 @@ def pillow_resize(step: Step) -> Code:
     )
 
 
+def _pillow_limit(step: Step, mode: ResizeMode) -> Unsupported | None:
+    """Return why Pillow has not the kernel of the step."""
+    if mode not in PILLOW_FILTERS:
+        return NO_PILLOW_KERNEL
+    if has_plain_kernel(step):
+        return NO_CUBIC_EDGES if mode is ResizeMode.CUBIC else None
+    is_smaller = any(axis.step > 1 for axis in step.resampled)
+    has_kernel = mode is not ResizeMode.CUBIC or step.parameters.get("cubic_a", PILLOW_CUBIC_A) == PILLOW_CUBIC_A
+    return None if has_kernel and excludes_outside(step) and antialiases(step) == is_smaller else NO_CUBIC_EDGES
+
+
 def _pillow_call(step: Step, size: Sequence[int], resample: str) -> str:
     width_first, resample = tuple_of(size[::-1]), f"Image.Resampling.{resample}"
     is_smaller = any(n > m > 0 for n, m in zip(step.shape[2:], size, strict=False))
     # Image.resize antialiases along an axis that becomes smaller. A call without a rule is that call all the same.
-    if step.parameters["mode"] == ResizeMode.NEAREST or omits_coordinates(step) or not is_smaller:
+    is_filter = step.parameters["mode"] == ResizeMode.NEAREST or omits_filter(step) or not has_plain_kernel(step)
+    if is_filter or omits_coordinates(step) or not is_smaller:
         return call("resize", width_first, resample)
     box = (0, 0, *step.shape[:1:-1])
     return call("transform", width_first, "Image.Transform.EXTENT", tuple_of(box), resample)
@@ -119,15 +145,30 @@ def _opencv_interpolation(step: Step) -> str | Unsupported:
     if not omits_coordinates(step) and _opencv_size(step) != resized_extents(step):
         return OTHER_SIZE
     mode = ResizeMode(step.parameters["mode"])
-    if mode is ResizeMode.NEAREST:
-        return _opencv_nearest(step)
+    other = {ResizeMode.NEAREST: _opencv_nearest, ResizeMode.AREA: _opencv_area}.get(mode)
+    if other:
+        return other(step)
+    return _opencv_kernel(step, mode) if has_plain_kernel(step) else PLAIN_ONLY
+
+
+def _opencv_kernel(step: Step, mode: ResizeMode) -> str | Unsupported:
     if step.dtype != "float32":
         return NO_FLOAT16 if step.dtype == "float16" else NOT_FLOAT32
     if not (omits_coordinates(step) or has_rule(step, HALF_PIXEL)):
         return NO_OPENCV_RULE
     if mode is ResizeMode.LINEAR:
         return "INTER_LINEAR"
-    return "INTER_CUBIC" if step.parameters["cubic_a"] == OPENCV_CUBIC_A else OTHER_CUBIC
+    return "INTER_CUBIC" if step.parameters.get("cubic_a", OPENCV_CUBIC_A) == OPENCV_CUBIC_A else OTHER_CUBIC
+
+
+def _opencv_area(step: Step) -> str | Unsupported:
+    if step.dtype != "float32":
+        return NO_FLOAT16 if step.dtype == "float16" else NOT_FLOAT32
+    growths = [m - n for n, m in zip(step.shape[2:], resized_extents(step), strict=True)]
+    if min(growths) < 0 < max(growths):
+        return NO_MIXED_AREA
+    has_cells = omits_coordinates(step) or has_rule(step, HALF_PIXEL, recomputes_scale=True)
+    return "INTER_AREA" if has_cells else HALF_PIXEL_ONLY
 
 
 def _opencv_nearest(step: Step) -> str | Unsupported:
@@ -137,10 +178,11 @@ def _opencv_nearest(step: Step) -> str | Unsupported:
     return "INTER_NEAREST_EXACT" if is_exact else NO_OPENCV_RULE
 
 
+@plain_kernels_only
 def skimage_resize(step: Step) -> Code:
     """Return the call for each image, or Unsupported with the reason."""
     mode = ResizeMode(step.parameters["mode"])
-    unsupported = SIZE_ONLY if _has_both(step) else None
+    unsupported = SIZE_ONLY if _has_both(step) else GAUSSIAN if omits_filter(step) else None
     if unsupported or mode is ResizeMode.CUBIC:
         return unsupported or SPLINE
     if 0 in step.shape[:2]:
@@ -161,6 +203,7 @@ def skimage_resize(step: Step) -> Code:
     return f"np.stack([{image} for image in x])"
 
 
+@plain_kernels_only
 def scipy_zoom(step: Step) -> Code:
     """Return the call for the whole batch, or Unsupported with the reason."""
     mode = ResizeMode(step.parameters["mode"])

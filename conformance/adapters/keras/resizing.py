@@ -14,4 +14,4 @@ def ops_resize(step: Step, engine: str) -> Code:
     if isinstance(found, Unsupported):
         return found
     size, interpolation = found
-    return f'keras.ops.image.resize(x, ({size}), interpolation="{interpolation}")'
+    return f"keras.ops.image.resize(x, ({size}), interpolation={interpolation})"

@@ -13,6 +13,7 @@ from conformance.adapters.api.resizing.rules import (
     PREFER_CEIL,
     has_rule,
     omits_coordinates,
+    plain_kernels_only,
     resized_extents,
 )
 from conformance.adapters.litert.options import EXPAND_LINE, PLANE_RANK, SQUEEZE_LINE, integers, node
@@ -38,6 +39,7 @@ NO_RULE = Unsupported(
 )
 
 
+@plain_kernels_only
 def resize(step: Step) -> Code:
     """Return the operator. A row is the row of a plane, which changes no value."""
     given = step.parameters

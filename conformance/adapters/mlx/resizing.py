@@ -16,6 +16,7 @@ from conformance.adapters.api.resizing.rules import (
     has_remainder,
     has_rule,
     omits_coordinates,
+    plain_kernels_only,
     scale_of_each_axis,
 )
 from conformance.cases.operators import ResizeMode
@@ -38,6 +39,7 @@ OTHER_KERNEL = Unsupported("the parameter of cubic interpolation is -0.75")
 FLOAT32_RESULT = Unsupported("the weights of linear and cubic interpolation are float32, and so is the result")
 
 
+@plain_kernels_only
 def resize(step: Step) -> Code:
     """Return the layer, created and called."""
     if step.parameters["mode"] != ResizeMode.NEAREST and step.dtype != "float32":
@@ -45,6 +47,7 @@ def resize(step: Step) -> Code:
     return _layer(step)
 
 
+@plain_kernels_only
 def converted_resize(step: Step) -> Code:
     """Return interpolation of 16-bit floats, converted back from float32."""
     code = _layer(step)
@@ -86,7 +89,7 @@ def _copies_cells(axis: ResampledAxis, rounding: str) -> bool:
 def _align_corners(step: Step) -> bool | Unsupported:
     """Return the argument of linear and cubic interpolation."""
     given = step.parameters
-    if given["mode"] == ResizeMode.CUBIC and given["cubic_a"] != CUBIC_A:
+    if given["mode"] == ResizeMode.CUBIC and given.get("cubic_a", CUBIC_A) != CUBIC_A:
         return OTHER_KERNEL
     if not omits_coordinates(step) and has_rule(step, ALIGN_CORNERS, recomputes_scale=True):
         return True

@@ -10,6 +10,7 @@ from conformance.adapters.api.resizing.rules import (
     has_remainder,
     has_rule,
     omits_coordinates,
+    plain_kernels_only,
     scale_of_each_axis,
 )
 from conformance.adapters.mnn.pooling import PLANE_RANK, as_plane, without_row
@@ -20,6 +21,7 @@ NO_RULE = Unsupported("F.resize has the coordinates asymmetric, computed from th
 NO_SIZE = Unsupported("F.resize takes a scale, and this size is not the extent times a scale")
 
 
+@plain_kernels_only
 def resize(step: Step) -> Code:
     """Return the call, whose first scale is that of the width."""
     if step.parameters["mode"] != ResizeMode.LINEAR:

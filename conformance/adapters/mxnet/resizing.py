@@ -9,6 +9,7 @@ from conformance.adapters.api.resizing.rules import (
     FLOOR,
     has_rule,
     omits_coordinates,
+    plain_kernels_only,
     resized_extents,
 )
 from conformance.adapters.mxnet.calls import ArrayApi
@@ -24,6 +25,7 @@ NO_NEAREST_RULE = Unsupported("UpSampling repeats each cell")
 NO_CUBIC = Unsupported("MXNet has no cubic interpolation")
 
 
+@plain_kernels_only
 def resize(step: Step, api: ArrayApi) -> Code:
     """Return the call: UpSampling in the mode nearest, BilinearResize2D for linear interpolation."""
     if step.rank != PLANE_RANK:

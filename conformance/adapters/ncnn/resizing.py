@@ -13,6 +13,7 @@ from conformance.adapters.api.resizing.rules import (
     HALF_PIXEL,
     has_rule,
     omits_coordinates,
+    plain_kernels_only,
 )
 from conformance.adapters.ncnn.pooling import OTHER_RANK, layer
 from conformance.cases.operators import ResizeMode
@@ -29,6 +30,7 @@ NO_RULE = Unsupported("the coordinates of bilinear and bicubic interpolation are
 OTHER_KERNEL = Unsupported("the parameter of bicubic interpolation is -0.75")
 
 
+@plain_kernels_only
 def resize(step: Step) -> Code:
     """Return the layer. A row has a height of 1."""
     given = step.parameters
@@ -57,7 +59,7 @@ def _align_corners(step: Step) -> bool | Unsupported:
     given = step.parameters
     if given["mode"] == ResizeMode.NEAREST:
         return False if omits_coordinates(step) or has_rule(step, ASYMMETRIC, FLOOR) else NO_NEAREST_RULE
-    if given["mode"] == ResizeMode.CUBIC and given["cubic_a"] != CUBIC_A:
+    if given["mode"] == ResizeMode.CUBIC and given.get("cubic_a", CUBIC_A) != CUBIC_A:
         return OTHER_KERNEL
     if omits_coordinates(step) or has_rule(step, HALF_PIXEL):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import INDENT, Code, Step, tuple_of
+from conformance.adapters.api.resizing.rules import PLAIN_MODES
 from conformance.cases.operators import Coordinates, NearestRounding, ResizeMode
 
 COORDINATES = {
@@ -19,6 +20,18 @@ NEAREST_CELLS = {
 }
 
 
+INNER, OUTER = "((a + 2) * s - (a + 3)) * s * s + 1", "a * (((s - 5) * s + 8) * s - 4)"
+SINC = "math.sin(math.pi * {s}) / (math.pi * {s})"
+LANCZOS = "1 if s == 0 else 0 if s >= {n} or s % 1 == 0 else {first} * {second}"
+KERNELS = {
+    ResizeMode.LINEAR: "max(1 - s, 0)",
+    ResizeMode.CUBIC: f"{INNER} if s <= 1 else {OUTER} if s < 2 else 0",
+    ResizeMode.LANCZOS3: LANCZOS.format(n=3, first=SINC.format(s="s"), second=SINC.format(s="(s / 3)")),
+    ResizeMode.LANCZOS5: LANCZOS.format(n=5, first=SINC.format(s="s"), second=SINC.format(s="(s / 5)")),
+}
+REACH = {ResizeMode.LINEAR: 1, ResizeMode.CUBIC: 2, ResizeMode.LANCZOS3: 3, ResizeMode.LANCZOS5: 5}
+
+
 def _tap_lines(step: Step) -> tuple[str, ...]:
     """Return the lines of a function that lists the cells of x for one output cell of an axis, and their weights.
 
@@ -30,14 +43,37 @@ def _tap_lines(step: Step) -> tuple[str, ...]:
     elif given["mode"] == ResizeMode.LINEAR:
         taps = "[(i, 1 - t), (i + 1, t)]"
     else:
-        outer, inner = "a * (((s - 5) * s + 8) * s - 4)", "((a + 2) * s - (a + 3)) * s * s + 1"
-        taps = f"[(i + k, {inner} if s <= 1 else {outer}) for k in (-1, 0, 1, 2) for s in [abs(t - k)]]"
+        taps = f"[(i + k, {INNER} if s <= 1 else {OUTER}) for k in (-1, 0, 1, 2) for s in [abs(t - k)]]"
+    if given["mode"] not in PLAIN_MODES or given["antialias"] or given["exclude_outside"]:
+        return _filtered_tap_lines(step)
     return (
         "def taps(o, e, m, r):",
         f"{INDENT}at = {COORDINATES[Coordinates(given['coordinates'])]}",
         f"{INDENT}i = math.floor(at)",
         f"{INDENT}t = at - i",
         f"{INDENT}return [(min(max(cell, 0), e - 1), weight) for cell, weight in {taps}]",
+    )
+
+
+def _filtered_tap_lines(step: Step) -> tuple[str, ...]:
+    """Return the lines of the function for weights that are divided by their sum: all cells that the kernel reaches."""
+    given = step.parameters
+    mode, width = ResizeMode(given["mode"]), "max(r, 1)" if given["antialias"] else "1"
+    cell = "cell" if given["exclude_outside"] else "min(max(cell, 0), e - 1)"
+    cells = "range(e)" if given["exclude_outside"] else "range(-reach, e + reach)"
+    if mode is ResizeMode.AREA:
+        weight, reach, width = "min(1, r, max((r + 1) / 2 - s, 0))", "math.ceil(r)", "1"
+    else:
+        weight, reach = KERNELS[mode], f"{REACH[mode]} * math.ceil(w)"
+    return (
+        "def kernel(s, r):",
+        f"{INDENT}return {weight}",
+        "def taps(o, e, m, r):",
+        f"{INDENT}at, w = {COORDINATES[Coordinates(given['coordinates'])]}, {width}",
+        f"{INDENT}reach = {reach} + 1",
+        f"{INDENT}found = [({cell}, kernel(abs(at - cell) / Fraction(w), r)) for cell in {cells}]",
+        f"{INDENT}total = sum(weight for _, weight in found)",
+        f"{INDENT}return [(cell, weight / total) for cell, weight in found if weight]",
     )
 
 

@@ -26,6 +26,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.blocks.recipes import NO_RANK, PLANE_RANK, planes_in_order
 from conformance.adapters.api.resizing.grid_sampling import MODES
+from conformance.adapters.api.resizing.rules import PLAIN_MODES, excludes_outside
 from conformance.adapters.onnx import quantization
 from conformance.cases.operators import BlockOrder, PadMode, ResizeMode, Rounding
 
@@ -210,7 +211,10 @@ RESIZE_DEFAULTS = {
     "coordinate_transformation_mode": "half_pixel",
     "nearest_mode": "round_prefer_floor",
     "cubic_coeff_a": -0.75,
+    "antialias": 0,
+    "exclude_outside": 0,
 }
+NO_RESIZE_MODE = Unsupported("Resize has the modes nearest, linear and cubic")
 
 
 def resize(step: Step, *, all_axes: bool = False, names_mode: bool = False) -> Code:
@@ -220,6 +224,8 @@ def resize(step: Step, *, all_axes: bool = False, names_mode: bool = False) -> C
     names_mode: whether the attribute `mode` is written even if it is the default.
     """
     given = step.parameters
+    if given["mode"] not in PLAIN_MODES:
+        return NO_RESIZE_MODE
     size, scale, is_nearest = given.get("size"), given.get("scale"), given["mode"] == ResizeMode.NEAREST
     if all_axes:
         size, scale = size and (*step.shape[:2], *size), scale and (1, 1, *scale)
@@ -228,6 +234,8 @@ def resize(step: Step, *, all_axes: bool = False, names_mode: bool = False) -> C
         "coordinate_transformation_mode": given.get("coordinates"),
         "nearest_mode": given.get("nearest_rounding") if is_nearest else None,
         "cubic_coeff_a": given.get("cubic_a") if given["mode"] == ResizeMode.CUBIC else None,
+        "antialias": int(given.get("antialias", False)),
+        "exclude_outside": int(excludes_outside(step)),
     }
     keywords = {
         name: None
@@ -253,7 +261,7 @@ def resize(step: Step, *, all_axes: bool = False, names_mode: bool = False) -> C
 
 # Since opset 20 the modes have names that fit any number of axes.
 GRID_OPSET_WITH_NEW_NAMES = 20
-GRID_MODES = {mode.value: mode.value for mode in ResizeMode}
+GRID_MODES = {mode: mode for mode in MODES}
 GRID_DEFAULTS = {"mode": ("linear", "bilinear"), "padding_mode": ("zeros",)}
 
 

@@ -151,7 +151,7 @@ def _unconverted(node: str, dtype: str) -> Unsupported:
 def _resize_limit(step: Step) -> Unsupported | None:
     """Return the reason if the rule of PyTorch that replaces the rule of the node has another meaning."""
     given = step.parameters
-    if given["mode"] == ResizeMode.CUBIC and (step.rank != PLANE_RANK or given["cubic_a"] != CUBIC_A):
+    if given["mode"] == ResizeMode.CUBIC and (step.rank != PLANE_RANK or given.get("cubic_a", CUBIC_A) != CUBIC_A):
         return NO_CUBIC
     if omits_coordinates(step):
         return None

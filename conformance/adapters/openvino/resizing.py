@@ -3,16 +3,46 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, Unsupported, call, number, spatial_axes
-from conformance.adapters.api.resizing.rules import omits_coordinates
+from conformance.adapters.api.resizing.rules import (
+    HALF_PIXEL,
+    antialiases,
+    excludes_outside,
+    has_plain_kernel,
+    has_rule,
+    omits_coordinates,
+)
 from conformance.cases.operators import ResizeMode
 
 MODES = {ResizeMode.NEAREST: "nearest", ResizeMode.LINEAR: "linear_onnx", ResizeMode.CUBIC: "cubic"}
 DEFAULT_CUBIC_A = -0.75
+PLANE_RANK = 2
+
+
+PILLOW_MODES = {ResizeMode.LINEAR: "bilinear_pillow", ResizeMode.CUBIC: "bicubic_pillow"}
+PILLOW_CUBIC_A = -0.5
+NO_PILLOW_RULE = Unsupported(
+    "bilinear_pillow and bicubic_pillow antialias, leave out cells beyond x, and have half_pixel and the parameter -0.5"
+)
+
+
+def _mode_name(step: Step) -> str | Unsupported:
+    mode = ResizeMode(step.parameters["mode"])
+    if has_plain_kernel(step):
+        return MODES[mode]
+    is_smaller = any(axis.step > 1 for axis in step.resampled)
+    has_filter = excludes_outside(step) and antialiases(step) == is_smaller and has_rule(step, HALF_PIXEL)
+    has_kernel = mode is ResizeMode.LINEAR or step.parameters.get("cubic_a", PILLOW_CUBIC_A) == PILLOW_CUBIC_A
+    if mode not in PILLOW_MODES or step.rank != PLANE_RANK or not has_filter or not has_kernel:
+        return NO_PILLOW_RULE
+    return PILLOW_MODES[mode]
 
 
 def resize(step: Step) -> Code:
     """Return the call."""
     given = step.parameters
+    name = _mode_name(step)
+    if isinstance(name, Unsupported):
+        return name
     mode, size = ResizeMode(given["mode"]), given.get("size")
     scales = given.get("scale") or ()
     if size is not None and scales:
@@ -21,12 +51,12 @@ def resize(step: Step) -> Code:
     is_default = omits_coordinates(step) or given["coordinates"] == "half_pixel"
     rounding = given.get("nearest_rounding", "round_prefer_floor")
     is_usual = mode is not ResizeMode.NEAREST or rounding == "round_prefer_floor"
-    is_cubic = mode is ResizeMode.CUBIC and given["cubic_a"] != DEFAULT_CUBIC_A
+    is_cubic = mode is ResizeMode.CUBIC and given.get("cubic_a", DEFAULT_CUBIC_A) != DEFAULT_CUBIC_A
     return call(
         "ops.interpolate",
         "x",
         str(sizes),
-        f'"{MODES[mode]}"',
+        f'"{name}"',
         '"scales"' if size is None else '"sizes"',
         coordinate_transformation_mode=None if is_default else f'"{given["coordinates"]}"',
         nearest_mode=None if is_usual else f'"{rounding}"',

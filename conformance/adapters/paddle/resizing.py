@@ -10,6 +10,7 @@ from conformance.adapters.api.resizing.rules import (
     HALF_PIXEL,
     has_rule,
     omits_coordinates,
+    plain_kernels_only,
 )
 from conformance.adapters.paddle.calls import no_kernel
 from conformance.cases.operators import ResizeMode
@@ -30,6 +31,7 @@ NO_CUBIC_RULE = Unsupported("the coordinates of bicubic interpolation are half_p
 NO_LINEAR_RULE = Unsupported("the coordinates of linear interpolation are half_pixel, align_corners or asymmetric")
 
 
+@plain_kernels_only
 def resize(step: Step, *, layer: bool) -> Code:
     """Return the call, or the layer created and called."""
     given = step.parameters
@@ -65,7 +67,7 @@ def _mode_and_rule(step: Step) -> tuple[str, dict[str, str]] | Unsupported:
         is_written = omits_coordinates(step) or has_rule(step, ASYMMETRIC, FLOOR)
         return ("nearest", {}) if is_written else NO_NEAREST_RULE
     is_cubic = mode == ResizeMode.CUBIC
-    if is_cubic and (step.rank != PLANE_RANK or step.parameters["cubic_a"] != CUBIC_A):
+    if is_cubic and (step.rank != PLANE_RANK or step.parameters.get("cubic_a", CUBIC_A) != CUBIC_A):
         return NO_CUBIC
     name = "bicubic" if is_cubic else LINEAR_MODES[step.rank]
     for coordinates, arguments in RULES.items():

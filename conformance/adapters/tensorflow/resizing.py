@@ -10,7 +10,13 @@ from conformance.adapters.api.resizing.rules import (
     ASYMMETRIC,
     FLOOR,
     HALF_PIXEL,
+    LANCZOS_MODES,
+    NO_AREA,
+    NO_REPEATED_ENDS,
     PREFER_CEIL,
+    antialiases,
+    excludes_outside,
+    has_plain_kernel,
     has_rule,
     omits_coordinates,
     resized_extents,
@@ -62,22 +68,59 @@ def resize(step: Step) -> Code:
         return Unsupported(f"ResizeNearestNeighbor has no kernel for {step.dtype}")
     if mode is not ResizeMode.NEAREST and step.dtype != "float32":
         return FLOAT32_ONLY
+    return _plain_or_filtered(step, mode)
+
+
+def _plain_or_filtered(step: Step, mode: ResizeMode) -> Code:
+    if not has_plain_kernel(step):
+        return _filtered(step)
     for text, coordinates, rounding in _calls(step):
         if omits_coordinates(step) or has_rule(step, coordinates, rounding, recomputes_scale=True):
             return _cubic_limit(step, coordinates) or text if mode is ResizeMode.CUBIC else text
     return NO_RULE
 
 
-def _cubic_limit(step: Step, coordinates: str) -> Unsupported | None:
-    if coordinates == HALF_PIXEL or step.parameters["cubic_a"] != CUBIC_A:
+SCALED_MODES = {
+    ResizeMode.LINEAR: "bilinear",
+    ResizeMode.CUBIC: "bicubic",
+    ResizeMode.LANCZOS3: "lanczos3",
+    ResizeMode.LANCZOS5: "lanczos5",
+}
+SCALED_CUBIC_A = -0.5
+
+
+def _filtered(step: Step) -> Code:
+    """Return tf.image.resize with a kernel that antialiases, leaves out cells beyond x, or is another one."""
+    mode, smaller = ResizeMode(step.parameters["mode"]), antialiases(step)
+    size = list(map(int, resized_extents(step)))
+    if not has_rule(step, HALF_PIXEL, recomputes_scale=True):
+        return NO_RULE
+    if mode is ResizeMode.AREA:
+        return f'tf.image.resize(x, {size}, method="area")'
+    if not excludes_outside(step):
+        return NO_REPEATED_ENDS
+    if mode is ResizeMode.CUBIC and step.parameters.get("cubic_a", SCALED_CUBIC_A) != SCALED_CUBIC_A:
         return OTHER_KERNEL
+    if mode is ResizeMode.CUBIC and not smaller and _has_rounded_coordinates(step):
+        return ROUNDED_COORDINATES
+    antialias = ", antialias=True" if smaller else ""
+    return f'tf.image.resize(x, {size}, method="{SCALED_MODES[mode]}"{antialias})'
+
+
+def _has_rounded_coordinates(step: Step) -> bool:
     parts = (one.denominator for axis in step.resampled for one in axis.all_coordinates)
-    return ROUNDED_COORDINATES if any(CUBIC_TABLE_SIZE % part for part in parts) else None
+    return any(CUBIC_TABLE_SIZE % part for part in parts)
+
+
+def _cubic_limit(step: Step, coordinates: str) -> Unsupported | None:
+    if coordinates == HALF_PIXEL or step.parameters.get("cubic_a", CUBIC_A) != CUBIC_A:
+        return OTHER_KERNEL
+    return ROUNDED_COORDINATES if _has_rounded_coordinates(step) else None
 
 
 def converted_resize(step: Step) -> Code:
     """Return linear interpolation of 16-bit floats, converted back from float32."""
-    if step.dtype not in SHORT_FLOATS or step.parameters["mode"] == ResizeMode.NEAREST:
+    if step.dtype not in SHORT_FLOATS or step.parameters["mode"] == ResizeMode.NEAREST or not has_plain_kernel(step):
         return resize(step)
     if step.rank != PLANE_RANK:
         return NO_RANK
@@ -91,8 +134,31 @@ INTERPOLATIONS = {ResizeMode.NEAREST: "nearest", ResizeMode.LINEAR: "bilinear"}
 NO_KERAS_CUBIC = Unsupported("the kernel of bicubic interpolation depends on the engine")
 
 
+LANCZOS_ENGINES = frozenset({"jax", "tensorflow"})
+
+
+def _interpolation(step: Step, engine: str) -> str | Unsupported:
+    """Return the interpolation of Keras, and antialiasing if it is not the default."""
+    mode, smaller = ResizeMode(step.parameters["mode"]), antialiases(step)
+    if has_plain_kernel(step):
+        return INTERPOLATIONS.get(mode, NO_KERAS_CUBIC)
+    if mode is ResizeMode.AREA or not excludes_outside(step):
+        return NO_AREA if mode is ResizeMode.AREA else NO_REPEATED_ENDS
+    return _keras_filter(step, engine, mode, smaller=smaller)
+
+
+def _keras_filter(step: Step, engine: str, mode: ResizeMode, *, smaller: bool) -> str | Unsupported:
+    if mode is ResizeMode.CUBIC and (step.parameters.get("cubic_a", SCALED_CUBIC_A) != SCALED_CUBIC_A or not smaller):
+        return NO_KERAS_CUBIC
+    if mode.value in LANCZOS_MODES and engine not in LANCZOS_ENGINES:
+        return Unsupported("Resizing with Lanczos interpolation is not supported by the PyTorch backend")
+    if engine == "torch" and step.dtype in SHORT_FLOATS:
+        return Unsupported(f'"compute_index_ranges_weights" not implemented for {step.dtype}')
+    return SCALED_MODES[mode]
+
+
 def size_and_interpolation(step: Step, engine: str) -> tuple[str, str] | Unsupported:
-    """Return the size and the interpolation, or why there is no call."""
+    """Return the size, and the interpolation with antialiasing, or why there is no call."""
     given = step.parameters
     if engine == "tensorflow":
         limit = _keras_limit(step)
@@ -102,11 +168,13 @@ def size_and_interpolation(step: Step, engine: str) -> tuple[str, str] | Unsuppo
         return Unsupported("keras.ops.image.resize resizes planes only")
     if given.get("size") is not None and given.get("scale") is not None:
         return Unsupported("keras.ops.image.resize takes a size and no scale")
-    if given["mode"] not in INTERPOLATIONS:
-        return NO_KERAS_CUBIC
+    interpolation = _interpolation(step, engine)
+    if isinstance(interpolation, Unsupported):
+        return interpolation
     if not (omits_coordinates(step) or has_rule(step, HALF_PIXEL, PREFER_CEIL, recomputes_scale=True)):
         return Unsupported("keras.ops.image.resize takes a size, and its coordinates are half_pixel")
-    return ", ".join(str(int(one)) for one in resized_extents(step)), INTERPOLATIONS[ResizeMode(given["mode"])]
+    size = ", ".join(str(int(one)) for one in resized_extents(step))
+    return size, f'"{interpolation}"{", antialias=True" if antialiases(step) else ""}'
 
 
 def _keras_limit(step: Step) -> Unsupported | None:
@@ -114,6 +182,8 @@ def _keras_limit(step: Step) -> Unsupported | None:
     if step.parameters["mode"] == ResizeMode.NEAREST:
         has_kernel = step.dtype in NEAREST_DTYPES
         return None if has_kernel else Unsupported(f"ResizeNearestNeighbor has no kernel for {step.dtype}")
+    if step.dtype in SHORT_FLOATS and not has_plain_kernel(step):
+        return FLOAT32_ONLY
     return Unsupported("linear interpolation computes float64 in float32") if step.dtype == "float64" else None
 
 
@@ -123,4 +193,4 @@ def layer_resize(step: Step, engine: str, module: str = "keras.layers", layout: 
     if isinstance(found, Unsupported):
         return found
     size, interpolation = found
-    return f'{module}.Resizing({size}, interpolation="{interpolation}"{layout}, dtype=x.dtype)(x)'
+    return f"{module}.Resizing({size}, interpolation={interpolation}{layout}, dtype=x.dtype)(x)"

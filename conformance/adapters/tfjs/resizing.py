@@ -12,6 +12,7 @@ from conformance.adapters.api.resizing.rules import (
     PREFER_CEIL,
     has_rule,
     omits_coordinates,
+    plain_kernels_only,
     resized_extents,
 )
 from conformance.cases.operators import BlockOrder, ResizeMode
@@ -32,6 +33,7 @@ NO_BLOCK_GRADIENT = Unsupported('"gradient function not found for DepthToSpace"'
 BLOCK_OF_ONE = Unsupported('"blockSize should be > 1 for depthToSpace"')
 
 
+@plain_kernels_only
 def resize(step: Step) -> Code:
     """Return the call whose coordinates are those of the step. It recomputes the scale from the sizes."""
     given = step.parameters

@@ -13,6 +13,7 @@ from conformance.adapters.api.resizing.rules import (
     PREFER_CEIL,
     has_rule,
     omits_coordinates,
+    plain_kernels_only,
     resized_extents,
 )
 from conformance.cases.operators import ResizeMode
@@ -36,6 +37,7 @@ LINEAR_DTYPES: Mapping[str, Unsupported | None] = {
 }
 
 
+@plain_kernels_only
 def resize(step: Step) -> Code:
     """Return the call."""
     given = step.parameters

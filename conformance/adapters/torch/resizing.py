@@ -26,12 +26,16 @@ from conformance.adapters.api.resizing.rules import (
     FLOOR,
     HALF_PIXEL,
     PREFER_CEIL,
+    antialiases,
+    excludes_outside,
+    has_plain_kernel,
     has_rule,
     omits_coordinates,
 )
+from conformance.cases.arrays import SHORT_FLOATS
 from conformance.cases.operators import ResizeMode
 
-ResizeWriter = Callable[..., str]
+ResizeWriter = Callable[..., Code]
 # The modes that copy a cell, with the rules that documents and source give them.
 NEAREST_MODES = {"nearest": (ASYMMETRIC, FLOOR), "nearest-exact": (HALF_PIXEL, PREFER_CEIL)}
 LINEAR_MODES = {1: "linear", 2: "bilinear", 3: "trilinear"}
@@ -39,13 +43,15 @@ DEFAULT_CUBIC_A = -0.75
 PLANE_RANK = 2
 
 
-def functional_resize(**keywords: str | None) -> str:
+def functional_resize(**keywords: str | None) -> Code:
     """Return a call of `interpolate`."""
     return call("F.interpolate", "x", **keywords)
 
 
-def layer_resize(**keywords: str | None) -> str:
+def layer_resize(**keywords: str | None) -> Code:
     """Return the layer `Upsample`, created and called."""
+    if "antialias" in keywords:
+        return Unsupported("the layer Upsample has no argument antialias")
     return call("nn.Upsample", **keywords) + "(x)"
 
 
@@ -59,8 +65,11 @@ def resize(write_call: ResizeWriter, step: Step) -> Code:
     }
     if given["mode"] == ResizeMode.NEAREST:
         return _nearest(write_call, step, sizes)
+    if not has_plain_kernel(step):
+        other = _area if given["mode"] == ResizeMode.AREA else _antialiased
+        return other(write_call, step, sizes)
     if given["mode"] == ResizeMode.CUBIC:
-        if step.rank != PLANE_RANK or given["cubic_a"] != DEFAULT_CUBIC_A:
+        if step.rank != PLANE_RANK or given.get("cubic_a", DEFAULT_CUBIC_A) != DEFAULT_CUBIC_A:
             return Unsupported("bicubic interpolation is for planes, with the parameter -0.75")
         mode = "bicubic"
     else:
@@ -70,6 +79,35 @@ def resize(write_call: ResizeWriter, step: Step) -> Code:
     if has_rule(step, ALIGN_CORNERS):
         return write_call(**sizes, mode=f'"{mode}"', align_corners="True")
     return Unsupported("the coordinates of linear and cubic interpolation are half_pixel or align_corners")
+
+
+ANTIALIASED_MODES = {ResizeMode.LINEAR: "bilinear", ResizeMode.CUBIC: "bicubic", ResizeMode.LANCZOS3: "lanczos"}
+"""The modes that have antialiasing. Without a smaller axis, it changes the cubic kernel and the ends only."""
+ANTIALIASED_CUBIC_A = -0.5
+NO_ANTIALIASED_RULE = Unsupported(
+    "antialiasing is for bilinear, bicubic and lanczos interpolation of planes with half_pixel, where the cubic kernel "
+    "has the parameter -0.5, and leaves out cells beyond x"
+)
+
+
+def _antialiased(write_call: ResizeWriter, step: Step, sizes: dict[str, str | None]) -> Code:
+    given = step.parameters
+    mode = ANTIALIASED_MODES.get(ResizeMode(given["mode"]))
+    is_smaller = any(axis.step > 1 for axis in step.resampled)
+    is_cubic = given["mode"] == ResizeMode.CUBIC and given.get("cubic_a", ANTIALIASED_CUBIC_A) != ANTIALIASED_CUBIC_A
+    has_filter = excludes_outside(step) and antialiases(step) == is_smaller
+    if mode is None or step.rank != PLANE_RANK or is_cubic or not has_filter or not has_rule(step, HALF_PIXEL):
+        return NO_ANTIALIASED_RULE
+    if step.dtype in SHORT_FLOATS:
+        return Unsupported(f'"compute_index_ranges_weights" not implemented for {step.dtype}')
+    return write_call(**sizes, mode=f'"{mode}"', antialias="True")
+
+
+def _area(write_call: ResizeWriter, step: Step, sizes: dict[str, str | None]) -> Code:
+    has_whole_cells = not omits_coordinates(step) and all(axis.step.denominator == 1 for axis in step.resampled)
+    if omits_coordinates(step) or has_whole_cells:
+        return write_call(**sizes, mode='"area"')
+    return Unsupported("the mode area is the mean of all cells that an output cell touches, whole cells")
 
 
 def _scales(scale: Sequence[float]) -> str:

@@ -143,6 +143,7 @@ window.Report.withData(() => {
   // Resizing: the cells with a weight other than 0. Cells beyond an end are the end.
   function resampled(axis, extent, parameters, outputs) {
     const { mode, coordinates, nearest_rounding: rounding } = parameters;
+    if (!["nearest", "linear", "cubic"].includes(mode) || parameters.antialias || parameters.exclude_outside) return null;
     if (!isInteger(outputs, 1) || !COORDINATES[coordinates] || (mode === "nearest" && !NEAREST[rounding])) return null;
     const step = stepOf(axis, extent, outputs, parameters);
     if (!isInteger(step[0], 1) || !isInteger(step[1], 1)) return null;

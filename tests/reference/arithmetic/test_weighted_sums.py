@@ -7,14 +7,16 @@ import pytest
 
 from reference.arithmetic import weighted_sums
 from reference.arithmetic.weighted_sums import exact_weighted_sums, gather, scatter
-from reference.geometry.resampling import AxisWeights, InterpolationKernel, ResampledAxis
+from reference.geometry.axis_weights import AxisWeights
+from reference.geometry.kernels import InterpolationKernel
+from reference.geometry.resampling import ResampledAxis
 
 UNIT = 2.0**-24
 
 
 def axis_weights(size, output, mode="linear"):
     axis = ResampledAxis(size, output, Fraction(size, output), "half_pixel")
-    kernel = InterpolationKernel.of(mode, -0.75)
+    kernel = InterpolationKernel.of(mode, -0.75, Fraction(1))
     return AxisWeights.of(axis, kernel, is_clamped=mode == "linear", unit=UNIT)
 
 

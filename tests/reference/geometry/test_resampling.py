@@ -5,7 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reference.geometry.resampling import AxisWeights, InterpolationKernel, ResampledAxis, resampled_axes
+from reference.geometry.axis_weights import AxisWeights
+from reference.geometry.kernels import InterpolationKernel
+from reference.geometry.resampling import ResampledAxis, resampled_axes
 
 UNIT = 2.0**-24
 
@@ -61,7 +63,7 @@ def test_steps_that_rounding_may_move(size, output, rule, rounding, inexact):
 @pytest.mark.parametrize("a", [-0.75, -0.5])
 def test_the_weights_of_a_cell_add_up_to_one(mode, a):
     axis = ResampledAxis(7, 12, Fraction(7, 12), "half_pixel")
-    weights = AxisWeights.of(axis, InterpolationKernel.of(mode, a), is_clamped=mode == "linear", unit=UNIT)
+    weights = AxisWeights.of(axis, InterpolationKernel.of(mode, a, Fraction(1)), is_clamped=mode == "linear", unit=UNIT)
     assert (weights.numerators.sum(axis=1) == weights.denominator).all()
     assert weights.cells.min() >= 0
     assert weights.cells.max() <= 6
@@ -69,7 +71,7 @@ def test_the_weights_of_a_cell_add_up_to_one(mode, a):
 
 @pytest.mark.parametrize("a", [-0.75, -0.5])
 def test_the_slope_of_the_cubic_kernel_is_the_largest(a):
-    kernel = InterpolationKernel.of("cubic", a)
+    kernel = InterpolationKernel.of("cubic", a, Fraction(1))
     points = [Fraction(i, 1000) for i in range(2001)]
     steps = [abs(kernel.weight(points[i + 1]) - kernel.weight(points[i])) * 1000 for i in range(2000)]
     assert max(steps) <= kernel.slope
@@ -79,7 +81,7 @@ def test_the_slope_of_the_cubic_kernel_is_the_largest(a):
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
 @pytest.mark.parametrize("rule", ["half_pixel", "asymmetric", "align_corners"])
 def test_errors_cover_a_shift_by_the_roundings_of_a_coordinate(mode, rule):
-    axis, kernel = ResampledAxis(9, 20, Fraction(9, 20), rule), InterpolationKernel.of(mode, -0.75)
+    axis, kernel = ResampledAxis(9, 20, Fraction(9, 20), rule), InterpolationKernel.of(mode, -0.75, Fraction(1))
     weights = AxisWeights.of(axis, kernel, is_clamped=mode == "linear", unit=UNIT)
     allowed = np.zeros((20, 9))
     np.add.at(allowed, (np.arange(20)[:, None], weights.near), weights.errors)

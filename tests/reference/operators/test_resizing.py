@@ -29,15 +29,20 @@ MODES = [
     {"mode": "cubic", "cubic_a": -0.5},
 ]
 
+FLAGS = ({"antialias": True}, {"exclude_outside": True}, {"antialias": True, "exclude_outside": True})
+FILTERED = [
+    {**mode, **flags}
+    for mode in ({"mode": "linear"}, {"mode": "cubic", "cubic_a": -0.75}, {"mode": "cubic", "cubic_a": -0.5})
+    for flags in FLAGS
+]
+
 
 def row(values, dtype=np.float32):
     return np.array(values, dtype)[None, None]
 
 
 def weights_of(x, output, scales, parameters):
-    names = {"nearest_rounding": "rounding", "cubic_a": "a"}
-    further = {names[name]: value for name, value in parameters.items() if name in names}
-    return loop_resize(x, output, scales, parameters["mode"], parameters["coordinates"], **further)
+    return loop_resize(x, output, scales, parameters)
 
 
 def is_nearest_float(number, exact, dtype):
@@ -48,7 +53,7 @@ def is_nearest_float(number, exact, dtype):
 
 
 @pytest.mark.parametrize(("spatial", "output"), SIZES)
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [*MODES, *FILTERED])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_it_agrees_with_loops_over_fractions(spatial, output, mode, dtype):
     rng = np.random.default_rng(1)
@@ -68,7 +73,7 @@ def test_it_agrees_with_loops_over_fractions(spatial, output, mode, dtype):
 
 
 @pytest.mark.parametrize("scale", [0.6, 1.5, 0.3, 2.5])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [*MODES, *FILTERED, {"mode": "area"}])
 def test_coordinates_use_the_scale_as_it_is_given(scale, mode):
     x = np.random.default_rng(2).standard_normal((1, 1, 7)).astype(np.float64)
     output = int(7 * Fraction(str(scale)))
@@ -77,6 +82,72 @@ def test_coordinates_use_the_scale_as_it_is_given(scale, mode):
     assert got.shape == (1, 1, output)
     exact = forward(x, weights_of(x, (output,), [Fraction(str(scale))], parameters))
     assert all(is_nearest_float(got[at], one, np.float64) for at, one in exact.items())
+
+
+@pytest.mark.parametrize(("spatial", "output"), SIZES)
+def test_area_is_the_mean_of_the_covered_part(spatial, output):
+    x = np.random.default_rng(6).standard_normal((1, 2, *spatial))
+    scales = [Fraction(m, n) for m, n in zip(output, spatial, strict=True)]
+    weights = weights_of(x, output, scales, {"mode": "area"})
+    got = reference.resize(x, size=output, mode="area")
+    assert all(is_nearest_float(got[at], exact, np.float64) for at, exact in forward(x, weights).items())
+    grad = np.random.default_rng(7).standard_normal(got.shape)
+    slope, exact = reference.resize_grad(grad, x, size=output, mode="area"), backward(grad, weights)
+    assert all(is_nearest_float(slope[at], exact[at], np.float64) for at in np.ndindex(x.shape))
+
+
+@pytest.mark.parametrize(("spatial", "output"), SIZES)
+@pytest.mark.parametrize("mode", ["lanczos3", "lanczos5"])
+@pytest.mark.parametrize("flags", [{}, *FLAGS])
+def test_lanczos_agrees_with_the_sines_of_float64(spatial, output, mode, flags):
+    x = np.random.default_rng(8).standard_normal((1, 2, *spatial))
+    parameters = {"mode": mode, "coordinates": "half_pixel", **flags}
+    scales = [Fraction(m, n) for m, n in zip(output, spatial, strict=True)]
+    expected = forward(x, weights_of(x, output, scales, parameters))
+    got = reference.resize(x, size=output, **parameters)
+    assert all(abs(got[at] - float(one)) < 1e-13 for at, one in expected.items())
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic", "lanczos3", "lanczos5"])
+@pytest.mark.parametrize("flags", FLAGS)
+def test_equal_cells_stay_equal(mode, flags):
+    x = np.full((1, 1, 11), np.float32(0.1))
+    assert (reference.resize(x, size=7, mode=mode, **flags) == np.float32(0.1)).all()
+
+
+def test_literal_results_with_antialiasing():
+    x = row([0, 0, 0, 64, 0, 0, 0, 0])
+    # The weights are 1, 3, 3 and 1 eighths.
+    down = reference.resize(x, size=4, mode="linear", antialias=True)
+    assert down.tolist() == [[[0, 24, 8, 0]]]
+    inside = reference.resize(row([7, 0, 0, 0]), size=2, mode="linear", antialias=True, exclude_outside=True)
+    assert inside.tolist() == [[[3, 0]]]
+    assert reference.resize(row([8, 0, 0, 0]), size=2, mode="linear", antialias=True).tolist() == [[[4, 0]]]
+    # Pillow 13, Image.resize with Resampling.BICUBIC, in a plane of one row.
+    pillow = reference.resize(
+        row([256, 0, 0, 0, 0, 0, 0, 0]), size=4, mode="cubic", cubic_a=-0.5, antialias=True, exclude_outside=True
+    )
+    assert np.allclose(pillow, [[[118.89539, -8.895753, 0, 0]]], rtol=1e-6)
+    assert reference.resize(row([0, 3, 6]), size=2, mode="area").tolist() == [[[1, 5]]]
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_antialiasing_changes_nothing_when_the_output_is_larger(mode):
+    x = np.random.default_rng(9).standard_normal((1, 1, 5, 4))
+    plain, filtered = (reference.resize(x, size=(9, 4), mode=mode, antialias=one) for one in (False, True))
+    assert (plain == filtered).all()
+
+
+def test_a_cell_that_is_excluded_is_not_read():
+    x = row([np.inf, 1, 1, 1, 1, 1, 1, 1])
+    got = reference.resize(x, size=4, mode="linear", antialias=True, exclude_outside=True)
+    assert np.isinf(got[0, 0, :2]).all()
+    assert got[0, 0, 2:].tolist() == [1, 1]
+
+
+def test_antialiasing_of_too_many_cells_is_rejected():
+    with pytest.raises(ValueError, match="262144 to 200000 cells: rounded coordinates do not determine the weights"):
+        reference.resize(np.zeros((1, 1, 2**18), np.float32), size=200_000, mode="cubic", antialias=True)
 
 
 def test_literal_results():
@@ -141,7 +212,10 @@ def test_an_empty_batch_stays_empty():
         ({"scale": -1.5}, "scale -1.5 on axis 0 must be positive"),
         ({"scale": float("nan")}, "scale nan on axis 0 must be finite"),
         ({"scale": 0.1}, "scale 0.1 gives 0 cells on axis 0"),
-        ({"size": 2, "mode": "area"}, "mode 'area' must be one of"),
+        ({"size": 2, "mode": "box"}, "mode 'box' must be one of"),
+        ({"size": 2, "mode": "area", "coordinates": "asymmetric"}, "'asymmetric': the mode 'area' has 'half_pixel'"),
+        ({"size": 2, "mode": "area", "antialias": True}, "antialias True: the mode 'area' has no such option"),
+        ({"size": 2, "exclude_outside": True}, "exclude_outside True: the mode 'nearest' has no such option"),
         ({"size": 2, "coordinates": "centre"}, "coordinates 'centre' must be one of"),
         ({"size": 2, "nearest_rounding": "up"}, "nearest_rounding 'up' must be one of"),
         ({"size": 2, "cubic_a": -1}, "cubic_a -1 must be one of"),
@@ -198,6 +272,47 @@ def test_the_bound_covers_a_kernel_in_float32(size, output, mode, a):
     assert (exact.distance(got) <= exact.bound()).all()
     grad = np.random.default_rng(4).standard_normal(got.shape).astype(np.float32)
     slope = OPERATORS["resize_grad"](grad, x, size=output, mode=mode, cubic_a=a)
+    assert (slope.distance(np.einsum("oi,nco->nci", matrix, grad)) <= slope.bound()).all()
+
+
+def filtered_float32_weights(axis_size, output, mode):
+    """Return the matrix (output, axis_size) of antialiasing that rounds every step to float32, like PyTorch."""
+    half, one = np.float32(0.5), np.float32(1)
+    scale = np.float32(axis_size) / np.float32(output)
+    width = max(scale, one)
+    reach = {"linear": 1, "cubic": 2, "lanczos3": 3, "lanczos5": 5}[mode]
+    matrix = np.zeros((output, axis_size), np.float32)
+    for o in range(output):
+        centre = scale * (np.float32(o) + half)
+        cells = np.arange(axis_size, dtype=np.float32)
+        s = np.abs((cells + half - centre) * (one / width))
+        if mode == "linear":
+            weights = np.maximum(one - s, 0)
+        elif mode == "cubic":
+            a = np.float32(-0.75)
+            outer = ((a * s - 5 * a) * s + 8 * a) * s - 4 * a
+            weights = np.where(s <= 1, ((a + 2) * s - (a + 3)) * s * s + one, np.where(s < 2, outer, 0))
+        else:
+            angle = np.float32(np.pi) * s
+            with np.errstate(invalid="ignore", divide="ignore"):
+                values = np.float32(reach) * np.sin(angle) * np.sin(angle / np.float32(reach)) / (angle * angle)
+            weights = np.where(s < np.float32(1e-3), one, np.where(s < reach, values, 0))
+        matrix[o] = weights / weights.sum(dtype=np.float32)
+    return matrix
+
+
+@pytest.mark.parametrize(("size", "output"), [(7, 16), (100, 33), (1000, 999), (999, 7), (31, 4097), (3, 1)])
+@pytest.mark.parametrize("mode", ["linear", "cubic", "lanczos3", "lanczos5"])
+def test_the_bound_covers_antialiasing_in_float32(size, output, mode):
+    x = np.random.default_rng(3).standard_normal((1, 1, size)).astype(np.float32)
+    flags = {"antialias": True, "exclude_outside": True}
+    matrix = filtered_float32_weights(size, output, mode)
+    exact = OPERATORS["resize"](x, size=output, mode=mode, **flags)
+    got = np.einsum("oi,nci->nco", matrix, x)
+    assert (exact.distance(got) <= exact.bound()).all()
+    assert exact.bound().max() < 0.01
+    grad = np.random.default_rng(4).standard_normal(got.shape).astype(np.float32)
+    slope = OPERATORS["resize_grad"](grad, x, size=output, mode=mode, **flags)
     assert (slope.distance(np.einsum("oi,nco->nci", matrix, grad)) <= slope.bound()).all()
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import wraps
+from typing import Any
 
 from conformance.adapters.api.dtypes import unsupported_lowering
-from conformance.adapters.api.surface import Lowering
+from conformance.adapters.api.surface import Code, Lowering, Unsupported
 from conformance.cases.operators import Coordinates, NearestRounding, ResizeMode
 from conformance.cases.steps import Step
 from reference import ResampledAxis
@@ -73,6 +75,52 @@ def has_rule(
     rounding = given.get("nearest_rounding", NearestRounding.ROUND_PREFER_FLOOR.value)
     rule = nearest_rounding or rounding
     return all(_same_cells(axis, rounding, one, rule) for axis, one in zip(axes, others, strict=True))
+
+
+def omits_filter(step: Step) -> bool:
+    """Whether the call must not name antialiasing, because its convention is about the default."""
+    return "antialias" not in step.parameters
+
+
+def antialiases(step: Step) -> bool:
+    """Whether antialiasing changes weights: some axis has fewer cells in the output."""
+    if not step.parameters.get("antialias"):
+        return False
+    try:
+        return any(axis.step > 1 for axis in step.resampled)
+    except (ValueError, TypeError, KeyError):
+        return True  # an invalid call, or a convention
+
+
+def excludes_outside(step: Step) -> bool:
+    """Whether cells beyond an end have the weight 0, and the weights without it are others."""
+    is_same = step.parameters["mode"] == ResizeMode.LINEAR and not antialiases(step)
+    return bool(step.parameters.get("exclude_outside")) and not is_same
+
+
+PLAIN_MODES = frozenset({ResizeMode.NEAREST.value, ResizeMode.LINEAR.value, ResizeMode.CUBIC.value})
+LANCZOS_MODES = frozenset({ResizeMode.LANCZOS3.value, ResizeMode.LANCZOS5.value})
+PLAIN_ONLY = Unsupported(
+    "the modes are nearest, linear and cubic without antialiasing, and the cells at the ends are repeated"
+)
+NO_LANCZOS = Unsupported("the call has no kernel of Lanczos")
+NO_AREA = Unsupported("the call has no mean of the covered part")
+NO_REPEATED_ENDS = Unsupported("with antialiasing, cells beyond an end have the weight 0")
+
+
+def has_plain_kernel(step: Step) -> bool:
+    """Whether the mode is nearest, linear or cubic without antialiasing, and cells at the ends are repeated."""
+    return step.parameters["mode"] in PLAIN_MODES and not antialiases(step) and not excludes_outside(step)
+
+
+def plain_kernels_only(lowering: Callable[..., Code]) -> Callable[..., Code]:
+    """Return a lowering that has no other kernels than those of has_plain_kernel."""
+
+    @wraps(lowering)
+    def limited(step: Step, *arguments: Any, **keywords: Any) -> Code:
+        return lowering(step, *arguments, **keywords) if has_plain_kernel(step) else PLAIN_ONLY
+
+    return limited
 
 
 def axis_has_rule(axis: ResampledAxis, rounding: str, coordinates: str, nearest_rounding: str) -> bool:

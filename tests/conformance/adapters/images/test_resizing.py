@@ -30,9 +30,13 @@ CORNER = {"mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "f
 LINEAR = {"mode": "linear", "coordinates": "half_pixel"}
 CUBIC = {"mode": "cubic", "coordinates": "half_pixel", "cubic_a": -0.75}
 
+AREA = {"mode": "area", "coordinates": "half_pixel"}
+LANCZOS = {"mode": "lanczos3", "coordinates": "half_pixel"}
+FILTER = {"size": (2, 2), "antialias": True, "exclude_outside": True}
+
 
 def text(lowering, size=(8, 6), shape=(2, 3, 4, 4), dtype="float32", **given):
-    code = lowering(Step("resize", shape, dtype, {"size": size, **given}))
+    code = lowering(Step("resize", shape, dtype, {"size": size, "antialias": False, "exclude_outside": False, **given}))
     return "\n".join(code) if isinstance(code, tuple) else code
 
 
@@ -45,6 +49,10 @@ def text(lowering, size=(8, 6), shape=(2, 3, 4, 4), dtype="float32", **given):
         (opencv_resize, UPPER, "cv2.resize(image, (6, 8), interpolation=cv2.INTER_NEAREST_EXACT)"),
         (opencv_resize, LINEAR, "cv2.resize(image, (6, 8), interpolation=cv2.INTER_LINEAR)"),
         (opencv_resize, CUBIC, "cv2.resize(image, (6, 8), interpolation=cv2.INTER_CUBIC)"),
+        (pillow_resize, FILTER | LINEAR, ".resize((2, 2), Image.Resampling.BILINEAR)"),
+        (pillow_resize, FILTER | CUBIC | {"cubic_a": -0.5}, ".resize((2, 2), Image.Resampling.BICUBIC)"),
+        (pillow_resize, FILTER | LANCZOS, ".resize((2, 2), Image.Resampling.LANCZOS)"),
+        (opencv_resize, AREA | {"size": (2, 3)}, "cv2.resize(image, (3, 2), interpolation=cv2.INTER_AREA)"),
         (skimage_resize, UPPER, 'resize(image, (8, 6), order=0, mode="edge", anti_aliasing=False'),
         (skimage_resize, LINEAR, 'resize(image, (8, 6), order=1, mode="edge", anti_aliasing=False'),
         (scipy_zoom, UPPER, 'ndimage.zoom(x, (1, 1, 2.0, 1.5), order=0, mode="nearest", grid_mode=True)'),

@@ -42,3 +42,32 @@ def test_cubic_interpolation_has_the_parameter_of_pytorch(parameter, reason):
 def test_size_and_scale_are_not_given_together():
     given = {"size": [2, 2], "scale": [0.5, 0.5], "expect": {"rejected": "SizeAndScale"}}
     assert "no scale" in program("jax.lax", "resize", x=PLANE, mode="linear", **given).reason
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        ({"mode": "linear", "size": [2, 3], "antialias": True, "exclude_outside": True}, '"linear"'),
+        ({"mode": "cubic", "cubic_a": -0.5, "size": [2, 3], "antialias": True, "exclude_outside": True}, '"cubic"'),
+        ({"mode": "cubic", "cubic_a": -0.5, "size": [8, 8], "exclude_outside": True}, '"cubic", antialias=False'),
+        ({"mode": "lanczos5", "size": [2, 3], "exclude_outside": True}, '"lanczos5", antialias=False'),
+    ],
+)
+def test_antialiasing_is_the_default(given, arguments):
+    (text,) = lines("jax.lax", "resize", x=PLANE, **given)
+    size = ", ".join(map(str, given["size"]))
+    assert text == f"x = jax.image.resize(x, (*x.shape[:2], {size}), {arguments})"
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"mode": "linear", "size": [2, 3], "antialias": True}, "weight 0"),
+        ({"mode": "lanczos3", "size": [2, 3]}, "weight 0"),
+        ({"mode": "cubic", "size": [2, 3], "antialias": True}, "-0.75"),
+        ({"mode": "cubic", "size": [8, 8], "exclude_outside": True}, "-0.5"),
+        ({"mode": "area", "size": [2, 3]}, "covered part"),
+    ],
+)
+def test_other_kernels_are_not_written(given, reason):
+    assert reason in program("jax.lax", "resize", x=PLANE, **given).reason

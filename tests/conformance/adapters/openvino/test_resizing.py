@@ -28,3 +28,14 @@ def test_scales_are_float32():
 def test_sizes_and_scales_are_one_input():
     given = {"size": [2, 2], "scale": [0.5, 0.5], "expect": {"rejected": "SizeAndScale"}}
     assert "in one input" in program("resize", x=PLANE, mode="linear", **given).reason
+
+
+def test_modes_of_pillow_antialias_and_leave_out_cells_beyond_x():
+    given = {"x": PLANE, "size": [2, 2], "antialias": True, "exclude_outside": True}
+    (text,) = lines("resize", mode="linear", **given)
+    assert text == 'x = ops.interpolate(x, [2, 2], "bilinear_pillow", "sizes", axes=[2, 3])'
+    (text,) = lines("resize", mode="cubic", cubic_a=-0.5, **given)
+    assert '"bicubic_pillow", "sizes", cube_coeff=-0.5' in text
+    for other in ({"mode": "cubic"}, {"mode": "lanczos3"}, {"mode": "linear", "coordinates": "asymmetric"}):
+        assert "antialias" in program("resize", **given, **other).reason
+    assert "antialias" in program("resize", mode="linear", **{**given, "exclude_outside": False}).reason

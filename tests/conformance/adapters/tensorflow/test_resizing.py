@@ -27,6 +27,8 @@ def reason(step, surface=NN):
             {"mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "floor"},
             "tf.compat.v1.image.resize_nearest_neighbor(x, [7, 7])",
         ),
+        ({"mode": "area"}, 'tf.image.resize(x, [7, 7], method="area")'),
+        ({"mode": "lanczos5", "exclude_outside": True}, 'tf.image.resize(x, [7, 7], method="lanczos5")'),
         (
             {"mode": "cubic", "coordinates": "align_corners"},
             "tf.compat.v1.image.resize_bicubic(x, [7, 7], align_corners=True)",
@@ -35,6 +37,23 @@ def reason(step, surface=NN):
 )
 def test_coordinates_select_the_function(parameters, call):
     assert lines(resizing(size=(7, 7), **parameters)) == ("native", [f"x = {call}"])
+
+
+SMALLER = {"antialias": True, "exclude_outside": True, "size": (3, 3)}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "method"),
+    [
+        ({"mode": "linear"}, "bilinear"),
+        ({"mode": "cubic", "cubic_a": -0.5}, "bicubic"),
+        ({"mode": "lanczos3"}, "lanczos3"),
+    ],
+)
+def test_antialiasing_leaves_out_cells_beyond_x(parameters, method):
+    call = f'x = tf.image.resize(x, [3, 3], method="{method}", antialias=True)'
+    assert lines(resizing(**parameters, **SMALLER)) == ("native", [call])
+    assert "weight 0" in reason(resizing(**{**parameters, **SMALLER, "exclude_outside": False}))
 
 
 @pytest.mark.parametrize(
@@ -48,6 +67,9 @@ def test_coordinates_select_the_function(parameters, call):
         (resizing(size=(8, 8), mode="cubic"), "another kernel"),
         (resizing(size=(8, 8), mode="cubic", coordinates="align_corners"), "rounds coordinates to 1/1024"),
         (resizing(size=(7, 7), mode="cubic", coordinates="align_corners", cubic_a=-0.5), "another kernel"),
+        (resizing(mode="cubic", **SMALLER), "another kernel"),
+        (resizing(size=(7, 7), mode="cubic", cubic_a=-0.5, exclude_outside=True), "rounds coordinates to 1/1024"),
+        (resizing(size=(7, 7), mode="area", coordinates="asymmetric"), "takes a size"),
     ],
 )
 def test_other_rules_are_not_written(step, text):

@@ -52,3 +52,37 @@ def test_bicubic_interpolation_is_for_planes_with_one_parameter(tmp_path, text):
 def test_linear_interpolation_has_no_asymmetric_coordinates(tmp_path):
     text = f"{PLANE}, size: [8, 8], mode: linear, coordinates: asymmetric"
     assert "half_pixel or align_corners" in reason(tmp_path, "resize", text)
+
+
+FILTER = "antialias: true, exclude_outside: true"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "mode"),
+    [("mode: linear", "bilinear"), ("mode: cubic, cubic_a: -0.5", "bicubic"), ("mode: lanczos3", "lanczos")],
+)
+def test_antialiasing_leaves_out_cells_beyond_x(tmp_path, parameters, mode):
+    (plane,), _ = lines(tmp_path, "resize", f"{PLANE}, size: [2, 3], {parameters}, {FILTER}")
+    assert plane == f'x = F.interpolate(x, size=(2, 3), mode="{mode}", antialias=True)'
+    assert "no argument antialias" in reason(tmp_path, "resize", f"{PLANE}, size: [2, 3], {parameters}, {FILTER}", NN)
+    repeated = f"{PLANE}, size: [2, 3], {parameters}, antialias: true"
+    assert "leaves out cells beyond x" in reason(tmp_path, "resize", repeated)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{ROW}, size: [3], mode: linear, {FILTER}",
+        f"{PLANE}, size: [2, 3], mode: cubic, {FILTER}",
+        f"{PLANE}, size: [2, 3], mode: lanczos5, {FILTER}",
+        f"{PLANE}, size: [2, 3], mode: linear, coordinates: asymmetric, {FILTER}",
+    ],
+)
+def test_other_antialiasing_is_not_written(tmp_path, text):
+    assert "for bilinear, bicubic and lanczos interpolation of planes" in reason(tmp_path, "resize", text)
+
+
+def test_area_is_written_for_whole_cells(tmp_path):
+    (row,), _ = lines(tmp_path, "resize", f"{ROW}, size: [3], mode: area")
+    assert row == 'x = F.interpolate(x, size=(3,), mode="area")'
+    assert "whole cells" in reason(tmp_path, "resize", f"{ROW}, size: [4], mode: area")

@@ -1,0 +1,193 @@
+"""The weights of resizing: the cells that each output cell of an axis reads, and the errors of rounded weights.
+
+Weights are exact: whole numbers over one denominator.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from reference.arguments import Array
+from reference.geometry.kernels import InterpolationKernel
+from reference.geometry.resampling import ResampledAxis
+
+
+@dataclass(frozen=True, eq=False)
+class AxisWeights:
+    """The cells that each output cell of one axis reads, with their weights; arrays (output, taps).
+
+    cells: int64. numerators: Python's integers, weights times `denominator`. near, errors: cells that a kernel may
+    read, which are more, and the largest error of their weights, float64; see weight_errors.
+    """
+
+    size: int
+    cells: Array
+    numerators: Array
+    denominator: int
+    near: Array
+    errors: Array
+
+    @classmethod
+    def of(cls, axis: ResampledAxis, kernel: InterpolationKernel, *, is_clamped: bool, unit: float) -> AxisWeights:
+        """Return the weights of an axis, whose sum is 1 without further work.
+
+        is_clamped: whether coordinates beyond an end are moved to the end; otherwise the cells beyond an end repeat
+        its value. Both are the same for the linear kernel. unit: unit roundoff of kernels of frameworks.
+        """
+        last = axis.size - 1
+        exact = [min(max(one, Fraction(0)), Fraction(last)) if is_clamped else one for one in axis.all_coordinates]
+        cells = _cells_within(exact, kernel.reach)
+        numerators, denominator = _common_denominator(_kernel_values(kernel, exact, cells, Fraction(1)))
+        near = _with_neighbours(cells)
+        errors = weight_errors(axis, kernel, np.array([float(one) for one in exact]), near, unit)
+        return cls(axis.size, np.clip(cells, 0, last), numerators, denominator, np.clip(near, 0, last), errors)
+
+    @classmethod
+    def normalized(
+        cls,
+        axis: ResampledAxis,
+        kernel: InterpolationKernel,
+        *,
+        stretch: Fraction,
+        excludes_outside: bool,
+        unit: float,
+    ) -> AxisWeights:
+        """Return the weights of an axis, divided by their sum.
+
+        stretch: the number of cells that is the unit of distances, at least 1. excludes_outside: whether cells beyond
+        an end have the weight 0; otherwise they repeat the value of the end. Raises ValueError if the rounding of
+        coordinates may change the sum of the weights by a half.
+        """
+        cells = _cells_within(axis.all_coordinates, kernel.reach * stretch)
+        values = _kernel_values(kernel, axis.all_coordinates, cells, stretch)
+        near = _with_neighbours(cells)
+        outside = (near < 0) | (near >= axis.size)
+        if excludes_outside:
+            values[outside[:, 1:-1]] = Fraction(0)
+        sums = values.sum(axis=1)
+        weights = values / sums[:, None]
+        errors = normalized_weight_errors(axis, kernel, near, values, stretch=stretch, unit=unit)
+        if excludes_outside:
+            errors[outside] = 0.0
+        numerators, denominator = _common_denominator(weights)
+        last = axis.size - 1
+        return cls(axis.size, np.clip(cells, 0, last), numerators, denominator, np.clip(near, 0, last), errors)
+
+    @property
+    def weights(self) -> Array:
+        """The weights, float64, rounded once."""
+        return (self.numerators / self.denominator).astype(np.float64)
+
+
+def _cells_within(coordinates: Sequence[Fraction], reach: Fraction) -> Array:
+    """Return the cells whose distance to each coordinate is less than the reach, and at most one more, int64."""
+    first = np.array([math.floor(one - reach) + 1 for one in coordinates], np.int64)
+    cells: Array = first[:, None] + np.arange(math.ceil(2 * reach))
+    return cells
+
+
+def _with_neighbours(cells: Array) -> Array:
+    return np.concatenate([cells[:, :1] - 1, cells, cells[:, -1:] + 1], axis=1)
+
+
+def _kernel_values(
+    kernel: InterpolationKernel, coordinates: Sequence[Fraction], cells: Array, stretch: Fraction
+) -> Array:
+    """Return the kernel at each cell, fractions."""
+    rows = zip(coordinates, cells.tolist(), strict=True)
+    return np.array([[_weight(kernel, abs(one - cell) / stretch) for cell in row] for one, row in rows], object)
+
+
+def _common_denominator(weights: Array) -> tuple[Array, int]:
+    """Return fractions as whole numbers over one denominator."""
+    denominator = math.lcm(*(weight.denominator for weight in weights.flat))
+    numerators = [[int(weight * denominator) for weight in row] for row in weights]
+    return np.array(numerators, object), denominator
+
+
+def _weight(kernel: InterpolationKernel, distance: Fraction) -> Fraction:
+    return kernel.weight(distance) if distance < kernel.reach else Fraction(0)
+
+
+# Roundings of a coordinate: the scale, its reciprocal, a product, a sum and a difference; one to spare.
+COORDINATE_ROUNDINGS = 6
+# Roundings of a weight: the distance to a cell, 1 minus it, the sum of the weights, a division by it, and a conversion
+# to the dtype of x; one to spare.
+WEIGHT_ROUNDINGS = 6
+# γ(12) is at most this many times 12u for the coarsest type, whose unit roundoff is 2**-8.
+GAMMA_SLACK = 1.05
+
+
+def weight_errors(
+    axis: ResampledAxis, kernel: InterpolationKernel, coordinates: Array, near: Array, unit: float
+) -> Array:
+    """Return the largest error of the weight of each near cell if a kernel computes coordinates and weights rounded.
+
+    1. The coordinate of output cell o is (o + 1/2)r − 1/2, or or, or 1/2 less or more than these. Every intermediate
+       result is at most M = (o + 1)r + 1, and there are at most COORDINATE_ROUNDINGS roundings, each with a relative
+       error of at most the unit roundoff u. So the coordinate is off by at most ε = γ(6) · M. For align_corners r is
+       (size − 1) / (output − 1). Moving a coordinate beyond an end to the end does not increase its error.
+    2. The kernel k is continuous, and its slope is at most L. So the weight of a cell changes by at most Lε. It
+       changes only if the distance of the cell is less than the reach of the kernel plus ε. As ε < 1/2, these are
+       cells of `near`: one more on each side than those with a weight.
+    3. At most WEIGHT_ROUNDINGS further roundings of numbers of at most 1 change a weight by at most γ(6), and the
+       polynomial of a cubic kernel by `evaluation` unit roundoffs.
+
+    So the error is at most L · γ(12) · M + evaluation · u, as L, M >= 1. float64, rounded up.
+    """
+    roundings = (COORDINATE_ROUNDINGS + WEIGHT_ROUNDINGS) * GAMMA_SLACK * unit
+    shift = _largest_intermediate(axis) * roundings
+    error = (float(kernel.slope) * shift + float(kernel.evaluation) * GAMMA_SLACK * unit) * (1 + 2.0**-40)
+    reached = np.abs(near - coordinates[:, None]) < kernel.reach + shift[:, None] + 2.0**-30
+    return np.where(reached, error[:, None], 0.0)
+
+
+def _largest_intermediate(axis: ResampledAxis) -> Array:
+    """Return the largest number from which the coordinate of each output cell is computed, float64."""
+    step = Fraction(axis.size - 1, max(axis.output - 1, 1)) if axis.coordinates == "align_corners" else axis.step
+    extent: Array = np.arange(1, axis.output + 1) * float(step) + 1
+    return extent
+
+
+# Roundings of a weight after the kernel: a quotient by the sum, and a conversion to the dtype of x; one to spare.
+QUOTIENT_ROUNDINGS = 3
+
+
+def normalized_weight_errors(
+    axis: ResampledAxis, kernel: InterpolationKernel, near: Array, values: Array, *, stretch: Fraction, unit: float
+) -> Array:
+    """Return the largest error of each near cell's weight, if weights are divided by their sum and all is rounded.
+
+    values: the kernel at the cells of `near` but the outer two, before the division; 0 for cells that are not read.
+
+    1. The coordinate is off by at most ε = γ(6) · M, as in weight_errors. A distance is divided by the stretch σ with
+       at most 6 roundings, so it is off by at most ε / σ + γ(6) · reach.
+    2. So the kernel is off by at most δ = L · γ(12) · (M / σ + reach) + evaluation · u, which includes γ(6) for further
+       roundings of numbers of at most 1, because L · reach >= 1.
+    3. The sum K of at most T kernels is off by at most Δ = Tδ + γ(T) · (Σ|k| + Tδ).
+    4. The quotient k / K is off by at most (δ + |k/K| · Δ + γ(3) · (|k| + δ)) / (K − Δ).
+    """
+    gamma = GAMMA_SLACK * unit
+    roundings = (COORDINATE_ROUNDINGS + WEIGHT_ROUNDINGS) * gamma
+    shift = (_largest_intermediate(axis) / float(stretch) + float(kernel.reach)) * roundings
+    error = (float(kernel.slope) * shift + float(kernel.evaluation) * gamma)[:, None]
+    sizes = np.abs(values.astype(np.float64))
+    total, taps = values.sum(axis=1).astype(np.float64)[:, None], near.shape[1]
+    change = taps * error + taps * gamma * (sizes.sum(axis=1, keepdims=True) + taps * error)
+    if taps * unit > MAX_SUM_ROUNDING or not (change < total / 2).all():
+        raise ValueError(f"{axis.size} to {axis.output} cells: rounded coordinates do not determine the weights")
+    sizes = np.pad(sizes, ((0, 0), (1, 1)))
+    quotient = error + sizes / total * change + QUOTIENT_ROUNDINGS * gamma * (sizes + error)
+    errors = quotient / (total - change) * (1 + 2.0**-40)
+    coordinates = np.array([float(one) for one in axis.all_coordinates])
+    limit = (float(kernel.reach) + shift) * float(stretch) * (1 + 2.0**-40) + 2.0**-30
+    return np.where(np.abs(near - coordinates[:, None]) < limit[:, None], errors, 0.0)
+
+
+# γ(m) is at most GAMMA_SLACK times mu if mu is at most this number.
+MAX_SUM_ROUNDING = 0.04
