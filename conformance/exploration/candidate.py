@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any
 
-from conformance.cases.case import ARRAYS_KEY, NUMPY_USES, ArrayUse, Case
+from conformance.cases.arrays import BFLOAT16
+from conformance.cases.case import ARRAYS_KEY, NUMPY_USES, WORDS_KEY, ArrayUse, Case
 from conformance.cases.compositions import plan_steps
 from conformance.cases.invalid import violations_of
 from conformance.cases.operators import OPERATORS, PARAMETERS, Geometry, ParameterKind
@@ -60,6 +61,7 @@ class Candidate:
     violation: the precondition that the call violates, None for a valid call.
     following: a pooling that reads the output, None if the operator is the only one.
     array_use: how the program passes its arrays (`ArrayUse`), "" for contiguous arrays.
+    has_words: whether the program names parameters by the framework's own words, such as padding by name.
     """
 
     operator: str
@@ -69,6 +71,7 @@ class Candidate:
     violation: Violation | None = None
     following: FollowingPool | None = None
     array_use: str = ""
+    has_words: bool = False
 
     def __reduce__(self) -> tuple[type[Candidate], tuple[Any, ...]]:
         """Pickle the fields only: cached properties are computed again in the other process."""
@@ -105,6 +108,8 @@ class Candidate:
             parts.append(f"then-{self.following.operator.replace('_', '-')}-w{self.following.window}")
         if self.array_use:
             parts.append(self.array_use.replace("_", "-"))
+        if self.has_words:
+            parts.append(WORDS_KEY)
         if self.violation:
             words = re.sub("([A-Z])", r"-\1", self.violation.name).lower()
             parts.append(f"{words[1:]}-{self.violation.axis}.{self.violation.amount}")
@@ -138,6 +143,8 @@ class Candidate:
             raw["then"] = [{"operator": self.following.operator, "window": window}]
         if self.array_use:
             raw[ARRAYS_KEY] = self.array_use
+        if self.has_words:
+            raw[WORDS_KEY] = True
         # The name of the levels does not contain the numbers, so a digest keeps ids unique.
         unusual = self.written_numbers or {name: spec for name, spec in self.inputs.items() if len(spec) > 1}
         if unusual:
@@ -179,21 +186,21 @@ class Candidate:
     def has_possible_arrays(self) -> bool:
         """Whether the program can pass its arrays in this way.
 
-        Only one item can be repeated without a comparison of items. The words of bfloat16 have no other byte order. A
-        gradient is taken with respect to an array of the framework.
+        Only one item can be repeated without a comparison of items. A gradient is taken with respect to an array of the
+        framework. Programs get bfloat16 as 16-bit words, which have no other byte order and are converted first.
         """
         if self.array_use == ArrayUse.EXPANDED:
             return bool(self.levels.get("batch", 1) == 1)
-        if self.array_use in NUMPY_USES:
-            return not OPERATORS[self.operator].is_gradient
-        return self.array_use != ArrayUse.BYTE_SWAPPED or self.levels["dtype"] != "bfloat16"
+        if self.levels["dtype"] == BFLOAT16 and self.array_use in {ArrayUse.BYTE_SWAPPED, *NUMPY_USES}:
+            return False
+        return self.array_use not in NUMPY_USES or not OPERATORS[self.operator].is_gradient
 
     @cached_property
     def _is_valid(self) -> bool:
         try:
             if not (self.has_possible_arrays and self.is_possible() and self.valid.case):
                 return False
-            if self.following and self.violation:
+            if self.following and (self.violation or self.has_words):
                 return False
             if self.following:
                 plan_steps(self.case)
@@ -239,6 +246,7 @@ class Candidate:
         """Yield the factors that are not at their simplest level, once per axis that deviates."""
         yield from ["following"] * bool(self.following)
         yield from ["array_use"] * bool(self.array_use)
+        yield from [WORDS_KEY] * self.has_words
         for factor, level in self.levels.items():
             simplest = SIMPLEST_LEVELS.get(factor, OPERATORS[self.operator].defaults.get(factor))
             if factor == "values":

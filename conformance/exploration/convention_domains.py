@@ -22,10 +22,12 @@ from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, Operato
 from conformance.catalogue.factors import PADDING_REACH
 from conformance.exploration.candidate import WHOLE_NUMBER_VALUES, Candidate
 from conformance.exploration.draws.conventions import (
+    EMPTY_FACTORS,
     LARGE_INTEGER_INPUT,
     LARGE_LOW,
     SIGNED_INTEGER_INPUT,
     DraftChange,
+    draw_empty,
     draw_float16,
     draw_inputs,
     draw_integer_dtype,
@@ -107,7 +109,7 @@ def _may_have_ties(candidate: Candidate) -> bool:
     ):
         return True
     cells = candidate.case.inputs["x"].make().astype(float) if generated else _written_numbers(candidate)
-    planes = cells.reshape(math.prod(candidate.case.shape[:2]), -1)
+    planes = cells.reshape(math.prod(candidate.case.shape[:2]), -1) if cells.size else ()
     return any(len(np.unique(plane)) < plane.size for plane in planes)
 
 
@@ -169,8 +171,18 @@ def _has_indices_in(dtype: str) -> Callable[[Candidate], bool]:
 
 def _has_equal_indices(candidate: Candidate) -> bool:
     """Check whether two values of one plane have the same index."""
-    planes = np.sort(_written_numbers(candidate, "indices").reshape(math.prod(candidate.case.shape[:2]), -1), axis=1)
+    cells = _written_numbers(candidate, "indices")
+    if not cells.size:
+        return False
+    planes = np.sort(cells.reshape(math.prod(candidate.case.shape[:2]), -1), axis=1)
     return bool((planes[:, 1:] == planes[:, :-1]).any())
+
+
+def _underflows(candidate: Candidate) -> bool:
+    """Check whether a power is smaller than the normal numbers of the dtype of x, in which some frameworks round it."""
+    cells = np.abs(candidate.case.inputs["x"].make().astype(float))
+    small = cells[(cells > 0) & (cells < 1)]
+    return bool((small ** float(candidate.levels["p"]) < SMALLEST_NORMAL[candidate.levels["dtype"]]).any())
 
 
 def _largest(candidate: Candidate) -> float:
@@ -189,6 +201,27 @@ def _disputes_windows(arithmetic: Arithmetic) -> Callable[[Operator], bool]:
     return lambda operator: (
         operator.has_disputed_geometry and operator.geometry is Geometry.WINDOWS and operator.arithmetic is arithmetic
     )
+
+
+GEOMETRIES_WITH_CHANNELS = frozenset(Geometry) - {
+    Geometry.RESAMPLING, Geometry.SAMPLING, Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS
+}  # fmt: skip
+"""Geometries with conventions about arrays without images or channels."""
+GEOMETRIES_OF_EMPTY_AXES = frozenset({Geometry.GLOBAL, Geometry.BINS, Geometry.UNPOOLING})
+"""Geometries whose candidates may have an axis without cells."""
+
+
+def _may_be_empty(name: str) -> Callable[[Operator], bool]:
+    geometries = GEOMETRIES_OF_EMPTY_AXES if name == "extent" else GEOMETRIES_WITH_CHANNELS
+    others = {Arithmetic.EXPONENTIALS, Arithmetic.PROBABILITIES}
+    return lambda operator: operator.geometry in geometries and operator.arithmetic not in others
+
+
+def _is_empty(name: str) -> Callable[[Candidate], bool]:
+    """Return a check whether x has no images, no channels, or an axis without cells."""
+    if name == "extent":
+        return lambda candidate: 0 in candidate.per_axis("extent")
+    return lambda candidate: candidate.levels.get(name, 1) == 0
 
 
 def _averages(*geometries: Geometry) -> Callable[[Operator], bool]:
@@ -320,7 +353,7 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
     ),
     ConventionDomain(
         {"lp_pool": "lp_pool/power-that-overflows"},
-        lambda candidate: _largest(candidate) ** float(candidate.levels["p"]) > MAX_FLOAT16,
+        lambda candidate: _largest(candidate) ** float(candidate.levels["p"]) > MAX_FLOAT16 or _underflows(candidate),
         draw_inputs(x=LARGE_INTEGER_INPUT),
     ),
     ConventionDomain(
@@ -364,6 +397,14 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         },
         lambda candidate: candidate.array_use == ArrayUse.BYTE_SWAPPED,
         None,
+    ),
+    *(
+        ConventionDomain(
+            _conventions(f"{{}}/empty-{name}", _may_be_empty(name)),
+            _is_empty(name),
+            draw_empty if name == "batch" else None,
+        )
+        for name in EMPTY_FACTORS
     ),
 )
 """All convention domains. An operator without a convention case uses the convention of the operator it builds on."""

@@ -95,7 +95,7 @@ def _unsupported_rejection(
         return Unsupported(f"no case of the catalogue requires that {operator} rejects {expect.violation}")
     for case, answer in {} if cases else conventions.items():
         declared = surface.declarations.get(case.id)
-        if declared is None or declared.answer != answer:
+        if declared is None or declared.depends_on or declared.answer != answer:
             return Unsupported(f"the surface does not declare for {case.id} that it rejects the call")
     if any(map(known, (*cases, *conventions))):
         return Unsupported(f"the ledger lists a call with the violation {expect.violation} that the surface accepts")

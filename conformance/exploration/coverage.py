@@ -78,6 +78,7 @@ def factor_kinds(candidate: Candidate) -> tuple[str, ...]:
         "violation": candidate.violation.name if candidate.violation else "",
         "following": candidate.following.operator if candidate.following else "",
         "arrays": candidate.array_use,
+        "words": candidate.has_words,
         "numbers": "x" in candidate.written_numbers,
         "rank": levels["rank"],
         "values": levels["values"],

@@ -133,7 +133,7 @@ def neighbours_of(candidate: Candidate, space: OperatorSpace) -> list[Candidate]
 
 
 def _single_changes(candidate: Candidate, space: OperatorSpace) -> Iterator[Candidate]:
-    yield replace(candidate, violation=None, following=None, array_use="")
+    yield replace(candidate, violation=None, following=None, array_use="", has_words=False)
     for factor, level in candidate.levels.items():
         if factor == "rank":
             yield from _axis_changes(candidate)

@@ -26,6 +26,8 @@ MIXED_OF_ONE_DRAW = 4
 KEPT_OF_EIGHT = (3, 4, 6, 7)
 """Number of levels, of eight on average, that a mixed case has from the shrunk case. One is drawn for each mixed case:
 cases near the shrunk one violate a single condition, and cases further away are like other draws."""
+CALL_FIELDS = ("violation", "following", "array_use", "has_words")
+"""Fields of a candidate that a mixed case has from one of the two cases."""
 MAX_MIXED_CELLS = 400
 """Maximum number of cells of an input whose numbers are those of the shrunk case in another order."""
 
@@ -63,8 +65,8 @@ def _mix(smallest: Candidate, drawn: Candidate, space: OperatorSpace, rng: Rng) 
     levels["bias"] = levels.get("bias") and "bias" in source.inputs
     if "bias" not in drawn.levels:
         del levels["bias"]
-    others = {name: getattr(smallest if keeps() else drawn, name) for name in ("violation", "following", "array_use")}
-    if others["violation"]:
+    others = {name: getattr(smallest if keeps() else drawn, name) for name in CALL_FIELDS}
+    if others["violation"] or others["has_words"]:
         others["following"] = None
     mixed = replace(drawn, levels=levels, inputs=source.inputs, written_numbers={}, **others)
     per_axis = [*NUMBER_PER_AXIS_FACTORS, *PAIR_FACTORS]

@@ -169,9 +169,10 @@ class RelationOracle:
         """Return a check for each relation and surface.
 
         A candidate that observes a convention has no checks, because some answers to it violate a relation. Neither has
-        an invalid call, a sequence of operators, or a call whose arrays are passed in another way.
+        an invalid call, a sequence of operators, a call whose arrays are passed in another way, or one with a word.
         """
-        if conventions_of(candidate) or candidate.violation or candidate.following or candidate.array_use:
+        changed = candidate.violation or candidate.following or candidate.array_use or candidate.has_words
+        if changed or conventions_of(candidate):
             return []
         inputs = {name: spec.make() for name, spec in candidate.case.inputs.items()}
         checks = []

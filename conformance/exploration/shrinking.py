@@ -107,6 +107,8 @@ def _simpler_calls(candidate: Candidate) -> Iterator[Candidate]:
     bare = replace(candidate, written_numbers={})
     if candidate.array_use:
         yield replace(bare, array_use="")
+    if candidate.has_words:
+        yield replace(bare, has_words=False)
     if candidate.following:
         yield replace(bare, following=None)
         for window in range(1, candidate.following.window):

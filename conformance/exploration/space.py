@@ -28,6 +28,7 @@ from conformance.exploration.draws.numbers import (
     draw_array_use,
     draw_following,
     draw_numbers,
+    may_have_words,
     with_index_dtype,
 )
 from conformance.exploration.draws.sizes import LONG_AXIS_CELLS, draw_sizes
@@ -72,6 +73,8 @@ MAX_FEW_EXTENT = 9
 NUMBERS_INTERVAL, INVALID_INTERVAL, FOLLOWING_INTERVAL, ARRAYS_INTERVAL = 3, 12, 8, 24
 """One in this number of candidates has drawn numbers, violates a precondition, is followed by a pooling, or passes its
 arrays in another way."""
+NAMED_PADDING_INTERVAL, WORDS_INTERVAL = 2, 16
+"""One in this number of candidates has words of the framework: of those with the padding `same`, and of the others."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,8 @@ class OperatorSpace:
         elif self.violations and rng.one_in(INVALID_INTERVAL):
             violation = Violation(rng.choice(self.violations), rng.randrange(candidate.rank), rng.choice(AMOUNTS))
             changed = replace(candidate, violation=violation)
+        elif may_have_words(candidate) and rng.one_in(_words_interval(candidate)):
+            changed = replace(changed, has_words=True)
         return changed if changed is candidate or is_affordable(changed) else candidate
 
     def draw_large(self, rng: Rng) -> Candidate | None:
@@ -226,6 +231,11 @@ class OperatorSpace:
         default = [level for level in choices if level == OPERATORS[self.operator].defaults.get(name, False)]
         others = [level for level in choices if level not in default]
         return rng.usual_or_unusual(default, others) if default and others else rng.choice(choices)
+
+
+def _words_interval(candidate: Candidate) -> int:
+    is_named = isinstance(candidate.levels.get("padding"), str)
+    return NAMED_PADDING_INTERVAL if is_named else WORDS_INTERVAL
 
 
 def _with_few_cells(candidate: Candidate) -> Candidate:

@@ -21,7 +21,7 @@ import numpy as np
 
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES
-from conformance.cases.case import Case
+from conformance.cases.case import WORDS_KEY, Case
 from conformance.cases.features.case_features import NAMED_PARAMETERS, case_features
 from conformance.cases.features.numbers import number_features
 from conformance.cases.geometry import parameter_per_axis
@@ -286,6 +286,8 @@ def _absent_features(case: Case) -> Iterator[str]:
         yield "contiguous arrays"
     if not case.then and not case.via:
         yield "no other operator"
+    if given.get(WORDS_KEY):
+        yield "words of the framework"
 
 
 def _size_features(case: Case) -> Iterator[str]:

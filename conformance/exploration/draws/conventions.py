@@ -20,6 +20,12 @@ NEGATIVE_INTEGER_INPUT = {"values": "integers", "low": -9, "high": -1}
 LARGE_LOW = 7500
 LARGE_INTEGER_INPUT = {"values": "integers", "low": LARGE_LOW, "high": 30_000}
 """Integers whose sums and powers leave the range of float16."""
+EMPTY_FACTORS = ("batch", "channels", "extent")
+MOVING_FACTORS = {"padding", "pads"}
+"""Factors of operators whose axes have at least one cell."""
+EMPTY_INTERVAL = 4
+"""One in this number of draws about empty arrays has one. Nearly all of them are valid, unlike other draws."""
+LEVELS_OF_EMPTY_AXIS: Mapping[str, FactorLevel] = {"extent": 0, "output_size": 1}
 MAX_EXTENT_FOR_LARGE_PADS = 9
 """Maximum extent of an axis whose pads are drawn beyond the extent."""
 
@@ -99,3 +105,24 @@ def draw_integer_dtype(dtype: str) -> DraftChange:
     """Return a function that sets an integer dtype and fills x with integers of both signs."""
     draw_signed = draw_inputs(x=SIGNED_INTEGER_INPUT)
     return lambda draft, rng: draw_signed(({**draft[0], "dtype": dtype}, draft[1]), rng)
+
+
+def draw_empty(draft: CandidateDraft, rng: Rng) -> CandidateDraft:
+    """Draw an input without images or channels, or with an axis without cells if it has no windows and no pads."""
+    levels, inputs = draft
+    if not rng.one_in(EMPTY_INTERVAL):
+        return draft
+    names = [
+        name for name in EMPTY_FACTORS if name in levels and not (name == "extent" and MOVING_FACTORS & levels.keys())
+    ]
+    empty = rng.choice(names)
+    if empty != "extent":
+        return {**levels, "values": "integers", empty: 0}, inputs
+    axis = rng.randrange(len(levels["extent"]))
+    return {**levels, "values": "integers", **_on_axis(levels, axis, LEVELS_OF_EMPTY_AXIS)}, inputs
+
+
+def _on_axis(levels: Mapping[str, Any], axis: int, changes: Mapping[str, FactorLevel]) -> dict[str, FactorLevel]:
+    """Return the changed levels of the factors that the draft has for each axis."""
+    given = {name: levels[name] for name in changes if isinstance(levels.get(name), tuple)}
+    return {name: (*every[:axis], changes[name], *every[axis + 1 :]) for name, every in given.items()}

@@ -13,10 +13,17 @@ from typing import Any
 import numpy as np
 
 from conformance.cases.case import Case
-from conformance.cases.operators import OPERATORS, Arithmetic
+from conformance.cases.operators import OPERATORS, Arithmetic, Geometry
 
-AMOUNTS = (0, 0, 1, 5, 1000)
-"""Distances from the boundary that are drawn. The first invalid value has the distance 0."""
+AMOUNTS = (0, 0, 1, 5, 1000, 2**32)
+"""Distances from the boundary that are drawn. The first invalid value has the distance 0; the last one is the same
+number in 32 bits."""
+MAX_WINDOW_AMOUNT = 1000
+"""Maximum distance of a window. Some frameworks need a time that grows with the window."""
+MAX_KERNEL_AMOUNT = 5
+"""Maximum distance of the shape of an array."""
+REACH = "reach"
+"""Requirement of violations that concern the extent of a window or of a kernel that moves over the input."""
 PROBABILITIES = "probabilities"
 """Requirement of violations that concern inputs used as probabilities."""
 RawChange = Callable[[Case, int, int], Mapping[str, Any]]
@@ -37,14 +44,13 @@ class Violation:
 
 
 def violations_for(operator: str) -> Sequence[str]:
-    """Return the names of the violations that can be drawn for an operator. A gradient has those of its inputs."""
+    """Return the names of the violations that can be drawn for an operator."""
     described = OPERATORS[operator]
-    if described.is_gradient:
-        return ()
     known = {*described.defaults, *described.inputs, *described.required_parameters}
     known |= {one.name for one in described.parameters}
     # The grid has the shape of the output, so no call has an output size besides it.
     known -= {"output_size"} if "grid" in known else set()
+    known |= {REACH} if described.geometry is Geometry.WINDOWS else set()
     known |= {PROBABILITIES} if described.arithmetic is Arithmetic.PROBABILITIES else set()
     return tuple(name for name, needed in NEEDED.items() if needed in known)
 
@@ -97,6 +103,15 @@ def _floating_indices(case: Case, _axis: int, _amount: int) -> Mapping[str, Any]
     return {"indices": _literal(case.inputs["indices"].make(), "float32")}
 
 
+def _reach_beyond_input(case: Case, axis: int, amount: int) -> Mapping[str, Any]:
+    """Return a window or a kernel that exceeds the padded input on one axis."""
+    if "kernel" not in case.inputs:
+        return _on_axis("window", _window_beyond_input)(case, axis, min(amount, MAX_WINDOW_AMOUNT))
+    array, shape = case.inputs["kernel"].make(), list(case.inputs["kernel"].shape)
+    shape[2 + axis] = _window_beyond_input(case, axis, min(amount, MAX_KERNEL_AMOUNT))
+    return {"kernel": _literal(np.resize(array, shape), case.inputs["kernel"].dtype)}
+
+
 def _window_beyond_input(case: Case, axis: int, amount: int) -> int:
     """Return a window that exceeds the padded input, by a stride or more if sizes are rounded up.
 
@@ -130,7 +145,7 @@ def _with_other_shape(name: str, axis: int) -> RawChange:
 
     def change(case: Case, _axis: int, amount: int) -> Mapping[str, Any]:
         array, shape = case.inputs[name].make(), list(case.inputs[name].shape)
-        shape[axis] += 1 + min(amount, 5)
+        shape[axis] += 1 + min(amount, MAX_KERNEL_AMOUNT)
         return {name: _literal(np.resize(array, shape), case.inputs[name].dtype)}
 
     return change
@@ -163,7 +178,7 @@ RAW_CHANGES: Mapping[str, RawChange] = {
     "NegativeDilation": _on_axis("dilation", lambda _case, _axis, amount: -1 - amount),
     "WindowIsZero": _on_axis("window", lambda _case, _axis, _amount: 0),
     "NegativeWindow": _on_axis("window", lambda _case, _axis, amount: -1 - amount),
-    "WindowExceedsPaddedInput": _on_axis("window", _window_beyond_input),
+    "WindowExceedsPaddedInput": _reach_beyond_input,
     "DivisorIsZero": lambda _case, _axis, _amount: {"divisor": 0},
     "PowerIsZero": lambda _case, _axis, _amount: {"p": 0},
     "GroupsAreZero": lambda _case, _axis, _amount: {"groups": 0},
@@ -201,11 +216,12 @@ RAW_CHANGES: Mapping[str, RawChange] = {
     "GridBatchMismatch": _with_other_shape("grid", 0),
     "GridAxesMismatch": _with_other_shape("grid", -1),
     "IndicesAreFloating": _floating_indices,
+    "GradShapeMismatch": _with_other_shape("grad", -1),
 }
 """Changes that cause a violation, by its name."""
 NEEDED: Mapping[str, str] = {
     "StrideIsZero": "stride", "NegativeStride": "stride", "DilationIsZero": "dilation", "NegativeDilation": "dilation",
-    "WindowIsZero": "window", "NegativeWindow": "window", "WindowExceedsPaddedInput": "window",
+    "WindowIsZero": "window", "NegativeWindow": "window", "WindowExceedsPaddedInput": REACH,
     "DivisorIsZero": "divisor", "PowerIsZero": "p", "GroupsAreZero": "groups", "NegativeGroups": "groups",
     "GroupsDoNotDivideChannels": "groups", "GroupsDoNotDivideOutputs": "groups",
     "NegativeOutputPadding": "output_padding", "PaddingExceedsOutput": "output_padding", "CropExceedsInput": "pads",
@@ -218,6 +234,6 @@ NEEDED: Mapping[str, str] = {
     "OutputPaddingRankMismatch": "output_padding", "KernelRankMismatch": "kernel", "BiasRankMismatch": "bias",
     "IndicesShapeMismatch": "indices", "SamplesShapeMismatch": "samples", "DrawsShapeMismatch": "draws",
     "GridRankMismatch": "grid", "GridBatchMismatch": "grid", "GridAxesMismatch": "grid",
-    "IndicesAreFloating": "indices",
+    "IndicesAreFloating": "indices", "GradShapeMismatch": "grad",
 }  # fmt: skip
 """The parameter or input that an operator needs for each violation, or PROBABILITIES."""

@@ -15,7 +15,7 @@ import numpy as np
 from conformance.cases.arrays import NUMPY_DTYPES
 from conformance.cases.case import ArrayUse
 from conformance.cases.generators import SpecialValue
-from conformance.cases.operators import INPUTS, OPERATORS, Arithmetic
+from conformance.cases.operators import INPUTS, OPERATORS, Arithmetic, Geometry
 from conformance.exploration.candidate import Candidate, FollowingPool
 from conformance.exploration.rng import Rng
 from reports.results.vocabulary import Word
@@ -29,6 +29,8 @@ LARGE_NUMBERS: Mapping[str, Sequence[float]] = {
     "float64": (100, 800, 10_000, 1_000_000_000),
 }
 """Numbers whose sums, powers or exponentials leave the range of a dtype, although the result does not."""
+WORDED_GEOMETRIES = frozenset({Geometry.WINDOWS, Geometry.TRANSPOSED, Geometry.PADS})
+"""Geometries whose padding has names, such as `same`. Only calls without a gradient are written with them."""
 INDEX_DTYPES = ("int32", "int32", "int16", "uint8", "uint64")
 """Other dtypes of indices than int64."""
 SHARES = (0, 0.25, 0.5, 0.75, 0.96875)
@@ -171,3 +173,9 @@ def draw_array_use(candidate: Candidate, rng: Rng) -> Candidate:
     # One process evaluates many candidates, so hardly any call with NumPy arrays is its first.
     uses = (replace(candidate, array_use=use.value) for use in ArrayUse if use != ArrayUse.NUMPY_TWICE)
     return rng.choice([one for one in uses if one.has_possible_arrays])
+
+
+def may_have_words(candidate: Candidate) -> bool:
+    """Whether frameworks have own words for parameters of the call, such as padding by name."""
+    described = OPERATORS[candidate.operator]
+    return described.geometry in WORDED_GEOMETRIES and not described.is_gradient

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from conformance.adapters import registry
+from conformance.adapters.api import Program, Unsupported
 from conformance.cases.invalid import VIOLATIONS, violations_of
 from conformance.cases.operators import OPERATORS
 from conformance.exploration.convention_domains import conventions_of
@@ -12,6 +14,7 @@ from conformance.exploration.draws.invalid_calls import NEEDED, RAW_CHANGES, Vio
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
 from conformance.judging.expected import compute_expected
+from conformance.translation.lowering import translate
 
 
 def test_every_violation_has_a_change_and_a_parameter():
@@ -19,8 +22,9 @@ def test_every_violation_has_a_change_and_a_parameter():
     assert RAW_CHANGES.keys() <= VIOLATIONS.keys()
 
 
-def test_gradients_have_no_invalid_calls():
-    assert violations_for("conv_grad") == ()
+def test_operators_have_the_violations_of_their_parameters_and_inputs():
+    assert {"GradShapeMismatch", "StrideIsZero"} <= {*violations_for("max_pool_grad")}
+    assert "GradShapeMismatch" not in violations_for("max_pool")
     assert "WindowExceedsPaddedInput" in violations_for("max_pool")
     assert "IndexBeyondOutput" in violations_for("max_unpool")
 
@@ -90,3 +94,46 @@ def test_an_argument_of_another_rank_has_different_entries(name, sweeps):
     assert found
     assert all(len(set(entries)) > 1 for _, entries in found)
     assert name != "pads" or all(len(entries) == rank + 3 for rank, entries in found)
+
+
+@pytest.mark.parametrize("operator", ["max_pool_grad", "conv_grad", "pad_grad"])
+def test_invalid_gradients_are_drawn_and_every_surface_translates_them(operator, sweeps):
+    space = OperatorSpace.from_sweeps(operator, sweeps)
+    drawn = [space.draw(Rng("gradients", number)) for number in range(200)]
+    invalid = {one.violation.name: one for one in drawn if one.violation}
+    assert invalid.keys() <= {*space.violations}
+    assert len(invalid) > 1
+    assert "GradShapeMismatch" in space.violations
+    for one in invalid.values():
+        assert_translated(one)
+
+
+def test_a_kernel_beyond_the_input_is_drawn_for_convolutions(sweeps):
+    space = OperatorSpace.from_sweeps("conv", sweeps)
+    assert "WindowExceedsPaddedInput" in space.violations
+    valid = [replace(space.draw(Rng("kernel", number)), violation=None, following=None) for number in range(60)]
+    invalid = [
+        bad for one in valid if (bad := replace(one, violation=Violation("WindowExceedsPaddedInput"))).is_valid()
+    ]
+    assert invalid
+    for one in invalid:
+        given = one.case.parameters
+        reach = (one.case.inputs["kernel"].shape[2] - 1) * given["dilation"][0] + 1
+        padded = one.case.shape[2] + (0 if isinstance(given["padding"], str) else sum(given["padding"][0]))
+        assert reach > padded
+    assert_translated(invalid[0])
+
+
+def test_numbers_beyond_32_bits_are_drawn(sweeps):
+    space = OperatorSpace.from_sweeps("max_unpool", sweeps)
+    valid = [replace(space.draw(Rng("far", number)), violation=None, following=None) for number in range(60)]
+    far = [replace(one, violation=Violation("IndexBeyondOutput", 0, 2**32)) for one in valid]
+    one = next(one for one in far if one.is_valid())
+    assert max(one.case.inputs["indices"].make().ravel()) >= 2**32
+    assert_translated(one)
+
+
+def assert_translated(candidate):
+    for name in registry.backend_names():
+        for surface in registry.get_backend(name).surfaces:
+            assert isinstance(translate(candidate.case, surface), Program | Unsupported), surface.name

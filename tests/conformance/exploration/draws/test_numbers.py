@@ -6,8 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from conformance.adapters import registry
+from conformance.adapters.api import Program, Unsupported
 from conformance.cases.case import ArrayUse
 from conformance.cases.operators import OPERATORS
+from conformance.exploration.candidate import FollowingPool
 from conformance.exploration.draws.numbers import (
     FOLLOWED_OPERATORS,
     INDEX_DTYPES,
@@ -18,6 +21,7 @@ from conformance.exploration.draws.numbers import (
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
 from conformance.judging.expected import compute_expected
+from conformance.translation.lowering import translate
 
 
 def drawn_with_numbers(operator, sweeps, count, *seeds):
@@ -105,11 +109,10 @@ def test_every_use_of_arrays_is_drawn_and_makes_a_valid_case(sweeps):
     assert uses == {*ArrayUse} - {ArrayUse.NUMPY_TWICE}
 
 
-def test_bfloat16_has_no_other_byte_order(sweeps):
+@pytest.mark.parametrize("use", ["byte_swapped", "numpy"])
+def test_bfloat16_has_no_other_byte_order_and_is_no_numpy_array(use, sweeps):
     space = OperatorSpace.from_sweeps("global_max_pool", sweeps)
-    one = replace(
-        space.draw(Rng("arrays", 0)).valid.with_levels(values="integers", dtype="float32"), array_use="byte_swapped"
-    )
+    one = replace(space.draw(Rng("arrays", 0)).valid.with_levels(values="integers", dtype="float32"), array_use=use)
     assert one.is_valid()
     assert not one.with_levels(dtype="bfloat16").is_valid()
 
@@ -131,3 +134,37 @@ def test_integers_may_all_be_in_the_upper_half_of_their_range(sweeps):
     found = [(one.case.dtype, array) for one, array in arrays("min_pool", "x", sweeps, 400)]
     assert any(dtype == "uint8" and (array > 127).all() for dtype, array in found)
     assert any(dtype == "int64" and (array > 2**61).all() for dtype, array in found)
+
+
+def test_words_are_drawn_for_half_of_the_cases_with_padding_by_name(sweeps):
+    space = OperatorSpace.from_sweeps("max_pool", sweeps)
+    drawn = [space.draw(Rng("words", number)) for number in range(400)]
+    plain = [one for one in drawn if not (one.violation or one.following or one.array_use)]
+    named = [one for one in plain if isinstance(one.levels["padding"], str)]
+    worded = [one for one in named if one.has_words]
+    assert len(named) / 4 < len(worded) < 3 * len(named) / 4
+    assert any(one.has_words for one in plain if one not in named)
+    assert all(one.case.parameters["words"] and "words" in one.case.id for one in worded)
+
+
+def test_gradients_and_sequences_have_no_words(sweeps):
+    assert not any(
+        one.has_words and (one.following or "grad" in operator)
+        for operator in ("pad", "max_pool_grad")
+        for number in range(100)
+        for one in [OperatorSpace.from_sweeps(operator, sweeps).draw(Rng("no words", number))]
+    )
+    one = replace(OperatorSpace.from_sweeps("pad", sweeps).draw(Rng("no words", 0)).valid, has_words=True)
+    assert not replace(one, following=FollowingPool("max_pool", 1)).is_valid()
+
+
+@pytest.mark.parametrize("operator", ["max_pool", "avg_pool", "conv", "conv_transpose", "pad"])
+def test_every_surface_translates_words(operator, sweeps):
+    space, written = OperatorSpace.from_sweeps(operator, sweeps), 0
+    surfaces = [surface for name in registry.backend_names() for surface in registry.get_backend(name).surfaces]
+    valid = [space.draw(Rng("translated", number)).valid for number in range(12)]
+    for one in (replace(one, has_words=True, following=None) for one in valid):
+        programs = [translate(one.case, surface) for surface in surfaces]
+        assert all(isinstance(program, Program | Unsupported) for program in programs), one.name
+        written += sum(isinstance(program, Program) for program in programs)
+    assert written
