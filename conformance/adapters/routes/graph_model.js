@@ -15,8 +15,9 @@ async function run({ model, weightData, backend, arrays }) {
     tf.tensor(new types[dtype](bytesOf(data)), shape, dtype),
   ]);
   const x = await graph.executeAsync(Object.fromEntries(tensors));
-  const { buffer, byteOffset, byteLength } = await x.data();
-  return [x.dtype, x.shape, Buffer.from(buffer, byteOffset, byteLength).toString("base64")];
+  // The array of a tensor of int32 can be a Float32Array.
+  const data = types[x.dtype].from(await x.data());
+  return [x.dtype, x.shape, Buffer.from(data.buffer).toString("base64")];
 }
 
 run(JSON.parse(require("fs").readFileSync(0))).then(

@@ -40,12 +40,17 @@ node_program = r"""
 """
 
 
+def without_int64(array):
+    return array.astype(np.int32) if array.dtype == np.int64 else array  # the converter writes int32 for int64
+
+
 def text_of(data):
     return base64.b64encode(data).decode()
 
 
 def run_graph_model(model, weight_data, backend, **inputs):
-    arrays = {{name: (str(one.dtype), one.shape, text_of(one.tobytes())) for name, one in inputs.items()}}
+    arrays = {{name: without_int64(one) for name, one in inputs.items()}}
+    arrays = {{name: (str(one.dtype), one.shape, text_of(one.tobytes())) for name, one in arrays.items()}}
     request = {{"model": model, "weightData": text_of(weight_data), "backend": backend, "arrays": arrays}}
     ran = subprocess.run(
         ["node", "-e", node_program],

@@ -16,7 +16,8 @@ MODEL = {
     "weightsManifest": [{"paths": ["group1-shard1of1.bin"], "weights": [{"name": "bias", "dtype": "float32"}]}],
     "signature": {"inputs": {"x": {"name": "x:0"}}, "outputs": {}},
 }
-# A model that multiplies x:0 by a number of its topology, and adds its first weight.
+# A model that multiplies x:0 by a number of its topology, and adds its first weight. As the kernel of indices in
+# TensorFlow.js, it has a Float32Array for a result of any dtype.
 PACKAGE = """\
 let selected;
 const tensor = (data, shape, dtype) => ({ data: async () => data, shape, dtype, values: data });
@@ -29,7 +30,7 @@ module.exports = {
       if (selected !== "cpu") throw new Error(`no backend\\n${selected}`);
       const { values, shape, dtype } = inputs["x:0"];
       const bias = weightSpecs[0].dtype === "float32" ? new Float32Array(weightData)[0] : 0;
-      return tensor(values.map((one) => one * modelTopology.scale + bias), shape, dtype);
+      return tensor(Float32Array.from(values, (one) => one * modelTopology.scale + bias), shape, dtype);
     },
   }),
 };
@@ -73,6 +74,15 @@ def test_dtype_of_an_input_is_that_of_its_tensor(dtype):
     result = set_up()["run_graph_model"](model, b"", "cpu", x=x)
     assert result.dtype == dtype
     assert result.tolist() == x.tolist()
+
+
+@NEEDS_NODE
+@pytest.mark.usefixtures("packages")
+def test_int64_becomes_int32():
+    model = MODEL | {"modelTopology": {"scale": 1}, "weightsManifest": [{"paths": [], "weights": [{"dtype": "int32"}]}]}
+    result = set_up()["run_graph_model"](model, b"", "cpu", x=np.array([-1, 7], np.int64))
+    assert result.dtype == np.int32
+    assert result.tolist() == [-1, 7]
 
 
 @NEEDS_NODE
