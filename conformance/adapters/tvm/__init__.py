@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from conformance.adapters.api import Step, Unsupported
+from conformance.adapters.api import Code, Step, Unsupported
 from conformance.adapters.onnx import BFLOAT16_CONVERSION, nodes
 from conformance.adapters.onnx.dtypes import unsupported_by_schema, unsupported_output_padding
 from conformance.adapters.onnx.runtimes import runtime_surface
@@ -43,6 +43,7 @@ NO_INDICES = Unsupported(
     '"Missing outputs during conversion. Expected 2 but Got 1 in MaxPool."',
     "https://github.com/apache/tvm/issues/14614",
 )
+NO_BOOL_REDUCTION = Unsupported('ReduceMax and ReduceMin of bool: "Cannot decide min_value for type bool"')
 NO_BFLOAT16_POWER = Unsupported('power of bfloat16: "power only applies to float"')
 
 
@@ -55,8 +56,15 @@ def node_limit(step: Step) -> Unsupported | None:
     return unsupported_by_schema(step) or unsupported_output_padding(step)
 
 
+def max_pool_values(step: Step) -> Code:
+    """Return the MaxPool node of values, or the reason why indices are unsupported, also in a convention."""
+    return node_limit(step) or nodes.indexed_max_pool(step)
+
+
 def composition_limit(step: Step, text: str) -> Unsupported | None:
     """Return the reason not to use a composition: one of its nodes has no kernel."""
+    if step.dtype == "bool" and "ReduceM" in text:
+        return NO_BOOL_REDUCTION
     return NO_BFLOAT16_POWER if step.dtype == "bfloat16" and "Pow(" in text else None
 
 
@@ -66,7 +74,7 @@ SURFACES = (
         node_limit,
         SESSION,
         composition_limit=composition_limit,
-        lowerings={"resize": partial(nodes.resize, all_axes=True)},
+        lowerings={"resize": partial(nodes.resize, all_axes=True), "max_pool_with_indices": max_pool_values},
         bfloat16=BFLOAT16_CONVERSION,
     ),
 )

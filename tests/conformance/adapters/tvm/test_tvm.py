@@ -4,7 +4,7 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
-from conformance.adapters.tvm import NO_BFLOAT16_POWER, NO_INDICES, composition_limit, node_limit
+from conformance.adapters.tvm import NO_BFLOAT16_POWER, NO_BOOL_REDUCTION, NO_INDICES, composition_limit, node_limit
 from conformance.cases.steps import Step
 from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
@@ -44,6 +44,12 @@ def test_powers_of_bfloat16_are_unsupported():
     assert node_limit(step("lp_pool", p=2)) is None
     assert composition_limit(step("lp_pool", "bfloat16", p=2), "x = Pow(x, power)") is NO_BFLOAT16_POWER
     assert composition_limit(step("lp_pool", p=2), "x = Pow(x, power)") is None
+
+
+def test_reductions_of_bool_are_unsupported():
+    assert composition_limit(step("min_pool", "bool"), "x = ReduceMin(windows, last)") is NO_BOOL_REDUCTION
+    assert composition_limit(step("min_pool", "int32"), "x = ReduceMin(windows, last)") is None
+    assert composition_limit(step("max_pool", "bool"), "x = ReduceMax(windows, last)") is NO_BOOL_REDUCTION
 
 
 @pytest.mark.parametrize(("extra", "stride", "rejected"), [(1, 1, True), (2, 2, True), (1, 2, False)])
