@@ -25,7 +25,9 @@ RESET = jax.RESET
 ARRAY = "np.asarray({})"
 
 
-def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], _sizes: Sizes = FIXED) -> Sequence[str]:
+def _export(
+    lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], _sizes: Sizes = FIXED
+) -> Sequence[str]:
     """Return lines that assign `onnx_model`, of the opset that jax2onnx uses by default."""
     names = ", ".join(f'"{name}"' for name in inputs)
     return [

@@ -23,7 +23,9 @@ import io
 RESET = torch.RESET
 
 
-def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], _sizes: Sizes = FIXED) -> Sequence[str]:
+def _export(
+    lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], _sizes: Sizes = FIXED
+) -> Sequence[str]:
     """Return lines that assign `exported`, the graph, and `package`, a file with the library. Weights are buffers."""
     return [
         *module_lines(lines, weights, inputs),

@@ -62,7 +62,16 @@ def test_first_stage_has_the_program_of_the_source(route):
 def test_export_stage_does_not_run_the_model(route):
     text = program_text(CONVOLUTION, route.route.export)
     assert "\n    x = np.asarray(x)\n" in text
-    runtimes = {"session", "compiled", "interpreter", "ReferenceEvaluator", "binary", "eval_module", "load_program", "aoti_load_package"}
+    runtimes = {
+        "session",
+        "compiled",
+        "interpreter",
+        "ReferenceEvaluator",
+        "binary",
+        "eval_module",
+        "load_program",
+        "aoti_load_package",
+    }
     assert not runtimes & {*re.findall(r"\w+", text)}
 
 
@@ -81,7 +90,10 @@ def test_evaluator_runs_the_same_model(route):
 def test_weights_are_constants_of_the_model(route):
     text = program_text(CONVOLUTION, route)
     # Only x is given to the runtime.
-    assert len(re.findall(r"\bx\.numpy\(\)|np\.asarray\(x\)|(?:execute|compiled)\(\[?x\]?\)|convert_to_numpy\(x\)", text)) == 1
+    assert (
+        len(re.findall(r"\bx\.numpy\(\)|np\.asarray\(x\)|(?:execute|compiled)\(\[?x\]?\)|convert_to_numpy\(x\)", text))
+        == 1
+    )
     assert "kernel.numpy()" not in text
     assert "np.asarray(kernel)" not in text
     assert "convert_to_numpy(kernel)" not in text
@@ -191,7 +203,9 @@ def test_keras_has_a_route_for_each_format_that_its_engines_export():
 def test_keras_exports_a_functional_model_in_the_format_of_the_runtime(route):
     text = program_text(CONVOLUTION, route)
     file_format = {"onnxruntime": "onnx", "openvino": "openvino"}[route.name.split(ROUTE_ARROW)[1]]
-    assert 'inputs = [keras.Input(batch_shape=x.shape, dtype=keras.backend.standardize_dtype(x.dtype), name="x")]' in text
+    assert (
+        'inputs = [keras.Input(batch_shape=x.shape, dtype=keras.backend.standardize_dtype(x.dtype), name="x")]' in text
+    )
     assert "model = keras.Model(inputs, build(*inputs))\n    model(inputs)\n" in text
     assert f'format="{file_format}"' in text
 
