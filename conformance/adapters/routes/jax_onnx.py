@@ -13,6 +13,7 @@ from conformance.adapters.routes.onnx_runtimes import (
     onnx_evaluator,
     onnxruntime_runner,
 )
+from conformance.adapters.routes.recipes import jax2onnx_recipes
 from conformance.adapters.routes.route import FIXED, make_route, model_lines
 from reports.results.vocabulary import ROUTE_ARROW, Level
 
@@ -51,6 +52,7 @@ SURFACES = (
         # NumPy has no bfloat16, and ONNX Runtime takes NumPy arrays.
         without_dtypes={"bfloat16"},
         bfloat16=None,
+        recipes=jax2onnx_recipes,
         max_level=Level.SMOKE,
     ),
 )

@@ -26,10 +26,9 @@ from conformance.adapters.routes.route import FIXED, ModelRunner, make_route, mo
 from reports.results.vocabulary import ROUTE_ARROW
 
 ARRAY = "keras.ops.convert_to_numpy({})"
-FILES = "import tempfile\n"
-# Adds the packages of the exporters to those of the engine.
+# For each engine, the package that exports to ONNX, and those of the runtimes.
 PACKAGES: Mapping[str, Sequence[str]] = {
-    "torch": ("onnx", "onnxscript", "onnxruntime", "openvino"),
+    "torch": ("onnxscript", "onnx", "onnxruntime", "openvino"),
     "tensorflow": ("tf2onnx", "onnx", "onnxruntime", "openvino"),
     "jax": ("jax2onnx", "onnx", "onnxruntime"),
 }
@@ -100,7 +99,8 @@ def _variant(engine: AdapterVariant, packages: Sequence[str]) -> AdapterVariant:
     )
     return AdapterVariant(
         (*engine.packages, *packages),
-        f"{engine.setup}{FILES}{setup}",
+        # Keras imports the exporter in Model.export, and the version of an imported module is recorded.
+        f"{engine.setup}import tempfile\n\nimport {packages[0]}\n{setup}",
         tuple(_surface(engine.surfaces[0], runtime) for runtime in RUNNERS if runtime in packages),
         engine.reset,
         engine.threads,

@@ -133,3 +133,27 @@ def jax2tf_recipes(lowerings: Mapping[str, Lowering]) -> Mapping[str, Recipe]:
             _cropped_transpose(lowerings["conv_transpose"]),
         )
     }
+
+
+PLANE_RANK = 2
+
+
+def _merged_batch(lowering: Lowering) -> Lowering:
+    """Return a lowering that computes with the batch and the channels as one axis."""
+
+    def lower(step: Step) -> Code:
+        code = lowering(step)
+        if isinstance(code, Unsupported):
+            return code
+        # Windows and strides have a 1, and paddings a pair of zeros, for each of the two axes.
+        lines = (line.replace("(1, 1, ", "(1, ").replace("((0, 0), (0, 0), ", "((0, 0), ") for line in as_lines(code))
+        batch, channels = step.shape[:2]
+        return ("x = x.reshape(-1, *x.shape[2:])", *lines, f"x = x.reshape({batch}, {channels}, *x.shape[1:])")
+
+    return lower
+
+
+def jax2onnx_recipes(lowerings: Mapping[str, Lowering]) -> Mapping[str, Recipe]:
+    """Return the recipes of the route from JAX through jax2onnx. lowerings: those of the source."""
+    reason = "the model has a maximum of an image with four spatial axes, which ONNX Runtime refuses"
+    return {"max_pool": Recipe(reason, lambda step: step.rank == PLANE_RANK, _merged_batch(lowerings["max_pool"]))}
