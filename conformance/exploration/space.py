@@ -73,7 +73,7 @@ MAX_FEW_EXTENT = 9
 NUMBERS_INTERVAL, INVALID_INTERVAL, FOLLOWING_INTERVAL, ARRAYS_INTERVAL = 3, 12, 8, 24
 """One in this number of candidates has drawn numbers, violates a precondition, is followed by a pooling, or passes its
 arrays in another way."""
-NAMED_PADDING_INTERVAL, WORDS_INTERVAL = 2, 16
+NAMED_PADDING_INTERVAL, WORDS_INTERVAL = 4, 48
 """One in this number of candidates has words of the framework: of those with the padding `same`, and of the others."""
 
 

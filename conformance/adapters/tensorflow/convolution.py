@@ -102,7 +102,9 @@ def _unsupported_groups(step: Step, padding: str | None) -> Unsupported | None:
 
 
 def infers_other_groups(step: Step) -> bool:
-    """Whether the shapes imply another number of groups than the case has, which only a case to reject does."""
+    """Whether the shapes do not imply the number of groups: in a case to reject, or without channels."""
+    if not step.kernel[1]:
+        return bool(step.parameters["groups"] != 1)
     groups, remainder = divmod(step.shape[1], step.kernel[1])
     return remainder == 0 and groups != step.parameters["groups"]
 

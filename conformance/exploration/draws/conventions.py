@@ -23,7 +23,7 @@ LARGE_INTEGER_INPUT = {"values": "integers", "low": LARGE_LOW, "high": 30_000}
 EMPTY_FACTORS = ("batch", "channels", "extent")
 MOVING_FACTORS = {"padding", "pads"}
 """Factors of operators whose axes have at least one cell."""
-EMPTY_INTERVAL = 4
+EMPTY_INTERVAL = 8
 """One in this number of draws about empty arrays has one. Nearly all of them are valid, unlike other draws."""
 LEVELS_OF_EMPTY_AXIS: Mapping[str, FactorLevel] = {"extent": 0, "output_size": 1}
 MAX_EXTENT_FOR_LARGE_PADS = 9
