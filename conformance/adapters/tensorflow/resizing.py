@@ -113,6 +113,8 @@ def _has_rounded_coordinates(step: Step) -> bool:
 
 
 def _cubic_limit(step: Step, coordinates: str) -> Unsupported | None:
+    if "cubic_a" not in step.parameters:
+        return None  # the convention about the default kernel
     if coordinates == HALF_PIXEL or step.parameters.get("cubic_a", CUBIC_A) != CUBIC_A:
         return OTHER_KERNEL
     return ROUNDED_COORDINATES if _has_rounded_coordinates(step) else None
