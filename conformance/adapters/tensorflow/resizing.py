@@ -143,7 +143,8 @@ def _interpolation(step: Step, engine: str) -> str | Unsupported:
     """Return the interpolation of Keras, and antialiasing if it is not the default."""
     mode, smaller = ResizeMode(step.parameters["mode"]), antialiases(step)
     if has_plain_kernel(step):
-        return INTERPOLATIONS.get(mode, NO_KERAS_CUBIC)
+        is_default = mode is ResizeMode.CUBIC and "cubic_a" not in step.parameters
+        return SCALED_MODES[mode] if is_default else INTERPOLATIONS.get(mode, NO_KERAS_CUBIC)
     if mode is ResizeMode.AREA or not excludes_outside(step):
         return NO_AREA if mode is ResizeMode.AREA else NO_REPEATED_ENDS
     return _keras_filter(step, engine, mode, smaller=smaller)
