@@ -7,8 +7,8 @@ from conformance.adapters.api import Program, Unsupported
 from conformance.adapters.onnx2torch import (
     NO_BFLOAT16,
     NO_CUBIC,
-    NO_FILTER,
     NO_DILATED_AVERAGE,
+    NO_FILTER,
     NO_HALF_VOLUMES,
     NO_INDICES,
     NO_INTEGERS_IN_ONE_DIMENSION,
