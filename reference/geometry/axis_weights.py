@@ -143,7 +143,7 @@ def weight_errors(
     roundings = (COORDINATE_ROUNDINGS + WEIGHT_ROUNDINGS) * GAMMA_SLACK * unit
     shift = _largest_intermediate(axis) * roundings
     error = (float(kernel.slope) * shift + float(kernel.evaluation) * GAMMA_SLACK * unit) * (1 + 2.0**-40)
-    reached = np.abs(near - coordinates[:, None]) < kernel.reach + shift[:, None] + 2.0**-30
+    reached = np.abs(near - coordinates[:, None]) < float(kernel.reach) + shift[:, None] + 2.0**-30
     return np.where(reached, error[:, None], 0.0)
 
 

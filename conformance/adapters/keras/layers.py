@@ -98,7 +98,8 @@ OPS_LAYERS = (
 
 def _resized(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the size and the rule of `image.resize`."""
-    return {"size": plane_size(call.arguments["size"]), **half_pixel_interpolation(call.arguments["interpolation"])}
+    read = half_pixel_interpolation(call.arguments["interpolation"], antialias=call.arguments["antialias"])
+    return {"size": plane_size(call.arguments["size"]), **read}
 
 
 RESIZE = LayerSignature(

@@ -29,6 +29,7 @@ from conformance.adapters.api.resizing.rules import (
     ASYMMETRIC,
     FLOOR,
     HALF_PIXEL,
+    has_plain_kernel,
     has_rule,
     omits_coordinates,
 )
@@ -93,6 +94,7 @@ NO_AXES = Unsupported("Pad has no axes before opset 18")
 NO_DCR = Unsupported('"DepthToSpace for mode other than CRD is not implemented"')
 NO_NEAREST_RULE = Unsupported("with a warning, the mode nearest copies the cell at the corner")
 NO_RULE = Unsupported("with a warning, other coordinates than align_corners are replaced by half_pixel")
+NO_FILTER = Unsupported("Resize is converted to interpolate without antialias, whose ends are repeated")
 NO_CUBIC = Unsupported("bicubic interpolation is for planes, and with a warning its parameter is -0.75")
 CUBIC_A = -0.75
 UNEQUAL_PADDING: Mapping[str, Unsupported] = {
@@ -151,6 +153,8 @@ def _unconverted(node: str, dtype: str) -> Unsupported:
 def _resize_limit(step: Step) -> Unsupported | None:
     """Return the reason if the rule of PyTorch that replaces the rule of the node has another meaning."""
     given = step.parameters
+    if not has_plain_kernel(step):
+        return NO_FILTER
     if given["mode"] == ResizeMode.CUBIC and (step.rank != PLANE_RANK or given.get("cubic_a", CUBIC_A) != CUBIC_A):
         return NO_CUBIC
     if omits_coordinates(step):

@@ -30,9 +30,10 @@ def _mode_name(step: Step) -> str | Unsupported:
     if has_plain_kernel(step):
         return MODES[mode]
     is_smaller = any(axis.step > 1 for axis in step.resampled)
-    has_filter = excludes_outside(step) and antialiases(step) == is_smaller and has_rule(step, HALF_PIXEL)
+    has_filter = excludes_outside(step) and antialiases(step) == is_smaller
+    has_coordinates = has_rule(step, HALF_PIXEL, recomputes_scale=True)
     has_kernel = mode is ResizeMode.LINEAR or step.parameters.get("cubic_a", PILLOW_CUBIC_A) == PILLOW_CUBIC_A
-    if mode not in PILLOW_MODES or step.rank != PLANE_RANK or not has_filter or not has_kernel:
+    if mode not in PILLOW_MODES or step.rank != PLANE_RANK or not (has_filter and has_coordinates and has_kernel):
         return NO_PILLOW_RULE
     return PILLOW_MODES[mode]
 

@@ -251,6 +251,7 @@ SURFACES = (
             **TF_NN_LOWERINGS,
             **limit_axes({"max_pool": compiled.max_pool}),
             "max_pool_with_indices": compiled.max_pool_with_argmax,
+            "resize": compiled.resize,
         },
         fallbacks={**compiled.FALLBACKS, **CONVOLUTION_FALLBACKS, **BLOCK_RECIPES},
         words=words.NN_WORDS,

@@ -16,12 +16,24 @@ from conformance.adapters.api import (
     function_lines,
     too_many_axes,
 )
-from conformance.adapters.tensorflow import composed, pooling
+from conformance.adapters.api.resizing.rules import has_plain_kernel
+from conformance.adapters.tensorflow import composed, pooling, resizing
 from conformance.adapters.tensorflow.dtypes import padding_name
+from conformance.cases.operators import ResizeMode
 
 NO_EXPLICIT_PADDING = Unsupported("XLA does not support pooling with explicit padding")
 # The messages are those of XLA.
 NO_ARGMAX = Unsupported("No registered 'MaxPoolWithArgmax' OpKernel for XLA_CPU_JIT devices")
+
+NO_RESIZE_KERNEL = Unsupported(
+    "No registered 'ScaleAndTranslate', 'ResizeArea' or 'ResizeBicubic' OpKernel for XLA_CPU_JIT devices"
+)
+
+
+def resize(step: Step) -> Code:
+    """Return the call, for the modes that XLA has."""
+    is_cubic_default = step.parameters["mode"] == ResizeMode.CUBIC and "cubic_a" not in step.parameters
+    return NO_RESIZE_KERNEL if is_cubic_default or not has_plain_kernel(step) else resizing.resize(step)
 
 
 def compile_with_xla(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:

@@ -215,7 +215,8 @@ KERAS_LAYERS = (
 def _resized(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the size and the rule of the layer `Resizing`."""
     size = plane_size((call.arguments["height"], call.arguments["width"]))
-    return {"size": size, **half_pixel_interpolation(call.arguments["interpolation"])}
+    read = half_pixel_interpolation(call.arguments["interpolation"], antialias=call.arguments["antialias"])
+    return {"size": size, **read}
 
 
 def _upsampled(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
@@ -223,8 +224,8 @@ def _upsampled(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
     return half_pixel_interpolation(call.arguments.get("interpolation", "nearest"))
 
 
-WHOLE_IMAGE = {"crop_to_aspect_ratio": False, "pad_to_aspect_ratio": False, "antialias": False}
-"""Arguments of resizing that use the whole image, without a filter."""
+WHOLE_IMAGE = {"crop_to_aspect_ratio": False, "pad_to_aspect_ratio": False, "antialias": (False, True)}
+"""Arguments of resizing that use the whole image."""
 FILL_ARGUMENTS = ("fill_mode", "fill_value")
 RESIZING_LAYERS = (
     LayerSignature(

@@ -218,7 +218,8 @@ PAD_LAYER = LayerSignature(
 
 def _resized(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the size and the rule of `tf.image.resize`."""
-    return {"size": plane_size(call.arguments["size"]), **half_pixel_interpolation(call.arguments["method"])}
+    read = half_pixel_interpolation(call.arguments["method"], antialias=call.arguments["antialias"])
+    return {"size": plane_size(call.arguments["size"]), **read}
 
 
 def _resized_by_old_rule(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
@@ -237,7 +238,7 @@ RESIZING_LAYERS = (
         "antialias=False, name=None)",
         "resize",
         array_arguments=("images",),
-        required_values={"preserve_aspect_ratio": False, "antialias": False},
+        required_values={"preserve_aspect_ratio": False, "antialias": (False, True)},
         adjust=_resized,
     ),
     *(

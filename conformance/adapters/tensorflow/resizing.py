@@ -113,6 +113,8 @@ def _has_rounded_coordinates(step: Step) -> bool:
 
 
 def _cubic_limit(step: Step, coordinates: str) -> Unsupported | None:
+    if "cubic_a" not in step.parameters:
+        return None  # the convention about the default kernel
     if coordinates == HALF_PIXEL or step.parameters.get("cubic_a", CUBIC_A) != CUBIC_A:
         return OTHER_KERNEL
     return ROUNDED_COORDINATES if _has_rounded_coordinates(step) else None
@@ -141,7 +143,8 @@ def _interpolation(step: Step, engine: str) -> str | Unsupported:
     """Return the interpolation of Keras, and antialiasing if it is not the default."""
     mode, smaller = ResizeMode(step.parameters["mode"]), antialiases(step)
     if has_plain_kernel(step):
-        return INTERPOLATIONS.get(mode, NO_KERAS_CUBIC)
+        is_default = mode is ResizeMode.CUBIC and "cubic_a" not in step.parameters
+        return SCALED_MODES[mode] if is_default else INTERPOLATIONS.get(mode, NO_KERAS_CUBIC)
     if mode is ResizeMode.AREA or not excludes_outside(step):
         return NO_AREA if mode is ResizeMode.AREA else NO_REPEATED_ENDS
     return _keras_filter(step, engine, mode, smaller=smaller)

@@ -260,7 +260,7 @@ FUNCTIONAL_LAYERS = (
         "recompute_scale_factor=None, antialias=False)",
         "resize",
         array_arguments=("input",),
-        required_values={"antialias": False},
+        required_values={"antialias": (False, True)},
         adjust=resizing.read_call,
     ),
 )

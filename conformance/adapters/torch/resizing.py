@@ -19,7 +19,7 @@ from conformance.adapters.api import (
     sizes_argument,
     tuple_of,
 )
-from conformance.adapters.api.resizing.reading import scales_argument
+from conformance.adapters.api.resizing.reading import ANTIALIASED_CUBIC_A, antialiasing, scales_argument
 from conformance.adapters.api.resizing.rules import (
     ALIGN_CORNERS,
     ASYMMETRIC,
@@ -83,7 +83,6 @@ def resize(write_call: ResizeWriter, step: Step) -> Code:
 
 ANTIALIASED_MODES = {ResizeMode.LINEAR: "bilinear", ResizeMode.CUBIC: "bicubic", ResizeMode.LANCZOS3: "lanczos"}
 """The modes that have antialiasing. Without a smaller axis, it changes the cubic kernel and the ends only."""
-ANTIALIASED_CUBIC_A = -0.5
 NO_ANTIALIASED_RULE = Unsupported(
     "antialiasing is for bilinear, bicubic and lanczos interpolation of planes with half_pixel, where the cubic kernel "
     "has the parameter -0.5, and leaves out cells beyond x"
@@ -143,6 +142,8 @@ def read_size(given: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
 def read_call(given: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the parameters of a call of `interpolate`. Raises UnreadableLayer for a call that PyTorch rejects."""
     mode, align_corners = given.arguments["mode"], given.arguments["align_corners"]
+    if given.arguments.get("antialias"):
+        return _read_antialiased(given, mode, align_corners)
     if mode not in (*NEAREST_MODES, *RANKS, AREA):
         raise UnreadableLayer(f"mode={mode!r}: not one of {', '.join(map(repr, (*NEAREST_MODES, *RANKS, AREA)))}")
     if mode not in RANKS and align_corners is not None:
@@ -160,6 +161,15 @@ def read_call(given: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
         return {**sizes, "mode": ResizeMode.NEAREST.value, "coordinates": coordinates, "nearest_rounding": rounding}
     rule = ResizeMode.CUBIC if mode == "bicubic" else ResizeMode.LINEAR
     return {**sizes, "mode": rule.value, "coordinates": ALIGN_CORNERS if align_corners is True else HALF_PIXEL}
+
+
+def _read_antialiased(given: BoundCall, mode: Any, align_corners: Any) -> Mapping[str, Any]:
+    modes = {name: one for one, name in ANTIALIASED_MODES.items()}
+    if mode not in modes or align_corners is True:
+        raise UnreadableLayer(f"antialias=True: with {', '.join(map(repr, modes))}, and without align_corners")
+    recomputes = given.arguments["recompute_scale_factor"] is True
+    sizes = _size_or_scale(replace(given, rank=PLANE_RANK), PLANE_RANK, recomputes=recomputes)
+    return {**sizes, "mode": modes[mode].value, "coordinates": HALF_PIXEL, **antialiasing(modes[mode])}
 
 
 def _size_or_scale(given: BoundCall, rank: int, *, recomputes: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from conformance.adapters.api.resizing.rules import HALF_PIXEL, PREFER_CEIL
 from conformance.cases.operators import ResizeMode
 
 PLANE_RANK = 2
+ANTIALIASED_CUBIC_A = -0.5
 
 
 def scales_argument(argument: str) -> ArgumentReading:
@@ -50,17 +51,35 @@ def plane_size(size: Any) -> tuple[int, ...]:
     return (*size,)
 
 
-def half_pixel_interpolation(interpolation: Any) -> Mapping[str, Any]:
-    """Return the parameters of `nearest` and `bilinear` in Keras and tf.image: coordinates are those of the centre.
+LANCZOS = {mode.value: mode for mode in (ResizeMode.LANCZOS3, ResizeMode.LANCZOS5)}
 
-    Raises UnreadableLayer for another interpolation.
+
+def half_pixel_interpolation(interpolation: Any, *, antialias: Any = False) -> Mapping[str, Any]:
+    """Return the parameters of an interpolation in Keras and tf.image: coordinates are those of the centre.
+
+    Raises UnreadableLayer for another interpolation. Without antialiasing, the kernel of `bicubic` depends on the
+    engine.
     """
-    modes = {"nearest": ResizeMode.NEAREST, "bilinear": ResizeMode.LINEAR}
+    if not isinstance(antialias, bool):
+        raise UnreadableLayer(f"antialias={antialias!r}: neither True nor False")
+    modes = {"nearest": ResizeMode.NEAREST, "bilinear": ResizeMode.LINEAR, **LANCZOS}
+    modes |= {"bicubic": ResizeMode.CUBIC} if antialias else {}
     name = str(interpolation).lower()
     if isinstance(interpolation, PlainName):  # a constant, such as tf.image.ResizeMethod.NEAREST_NEIGHBOR
         name = name.rpartition(".")[2].removesuffix("_neighbor")
     mode = modes.get(name)
     if mode is None:
-        raise UnreadableLayer(f"interpolation {interpolation!r}: only 'nearest' and 'bilinear' can be translated")
+        raise UnreadableLayer(
+            f"interpolation {interpolation!r}: only 'nearest', 'bilinear', 'lanczos3' and 'lanczos5' can be "
+            "translated, and 'bicubic' with antialias=True"
+        )
     nearest = {"nearest_rounding": PREFER_CEIL} if mode is ResizeMode.NEAREST else {}
-    return {"mode": mode.value, "coordinates": HALF_PIXEL, **nearest}
+    excludes = antialias or name in LANCZOS
+    options = antialiasing(mode, antialias=antialias) if excludes and mode is not ResizeMode.NEAREST else {}
+    return {"mode": mode.value, "coordinates": HALF_PIXEL, **nearest, **options}
+
+
+def antialiasing(mode: ResizeMode, *, antialias: bool = True) -> Mapping[str, Any]:
+    """Return the parameters of a kernel without the cells beyond the ends, as most frameworks have it."""
+    kernel = {"cubic_a": ANTIALIASED_CUBIC_A} if mode is ResizeMode.CUBIC else {}
+    return {"antialias": antialias, "exclude_outside": True, **kernel}

@@ -46,6 +46,25 @@ def test_other_rules_are_not_written(step, reason, surface):
     assert reason in lower_step(step, SURFACES[surface], native_only=False, inner=False).reason
 
 
+FILTER = {"size": (2, 2), "antialias": True, "exclude_outside": True}
+
+
+@pytest.mark.parametrize("surface", OPS)
+@pytest.mark.parametrize(("mode", "name"), [("linear", "bilinear"), ("cubic", "bicubic")])
+def test_antialiasing_leaves_out_cells_beyond_x(surface, mode, name):
+    call = f'x = keras.ops.image.resize(x, (2, 2), interpolation="{name}", antialias=True)'
+    assert lines(resizing(mode=mode, **{**FILTER, "cubic_a": -0.5}), surface) == ("native", [call])
+    repeated = resizing(mode=mode, **{**FILTER, "exclude_outside": False})
+    assert "weight 0" in lower_step(repeated, SURFACES[surface], native_only=False, inner=False).reason
+
+
+def test_pytorch_has_no_kernel_of_lanczos():
+    step = resizing(mode="lanczos3", **FILTER)
+    lowered = lower_step(step, SURFACES["keras-torch.ops"], native_only=False, inner=False)
+    assert "not supported by the PyTorch backend" in lowered.reason
+    assert '"lanczos3", antialias=True' in lines(step, "keras-jax.ops")[1][0]
+
+
 def test_tensorflow_computes_float64_in_float32():
     step = resizing(dtype="float64", size=(8, 8), mode="linear")
     lowered = lower_step(step, SURFACES["keras-tensorflow.ops"], native_only=False, inner=False)

@@ -8,6 +8,7 @@ from conformance.adapters.onnx2torch import (
     NO_BFLOAT16,
     NO_CUBIC,
     NO_DILATED_AVERAGE,
+    NO_FILTER,
     NO_HALF_VOLUMES,
     NO_INDICES,
     NO_INTEGERS_IN_ONE_DIMENSION,
@@ -108,6 +109,9 @@ def test_programs_do_not_name_the_same_padding(case_id):
         ({"mode": "linear", "coordinates": "asymmetric"}, NO_RULE),
         ({"mode": "cubic", "coordinates": "half_pixel"}, None),
         ({"mode": "cubic", "coordinates": "half_pixel", "cubic_a": -0.5}, NO_CUBIC),
+        ({"mode": "cubic", "coordinates": "half_pixel", "exclude_outside": True}, NO_FILTER),
+        ({"mode": "linear", "coordinates": "half_pixel", "size": (2, 2), "antialias": True}, NO_FILTER),
+        ({"mode": "linear", "coordinates": "half_pixel", "antialias": True}, None),
     ],
 )
 def test_resize_has_the_rules_of_pytorch(parameters, limit):

@@ -11,6 +11,7 @@ CENTRES = {"coordinates": "half_pixel"}
 UPPER = {"mode": "nearest", **CENTRES, "nearest_rounding": "round_prefer_ceil"}
 CORNERS = {"mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "floor"}
 LINEAR = {"mode": "linear", **CENTRES}
+FILTER = {"antialias": True, "exclude_outside": True}
 
 
 def read(surface, text, shape=None):
@@ -44,6 +45,28 @@ def read(surface, text, shape=None):
             "tf.image.resize(x, [3, 4], method=tf.image.ResizeMethod.NEAREST_NEIGHBOR)",
             {"size": (3, 4), **UPPER},
         ),
+        (
+            "torch.nn.functional",
+            "F.interpolate(x, [2, 3], mode='bicubic', antialias=True)",
+            {"size": (2, 3), "mode": "cubic", **CENTRES, **FILTER, "cubic_a": -0.5},
+        ),
+        (
+            "torch.nn.functional",
+            "F.interpolate(x, 3, mode='bilinear', antialias=True)",
+            {"size": (3, 3), **LINEAR, **FILTER},
+        ),
+        ("tf.nn", "tf.image.resize(x, [3, 4], antialias=True)", {"size": (3, 4), **LINEAR, **FILTER}),
+        (
+            "tf.nn",
+            "tf.image.resize(x, [3, 4], method='lanczos3')",
+            {"size": (3, 4), "mode": "lanczos3", **CENTRES, "antialias": False, "exclude_outside": True},
+        ),
+        (
+            "keras-jax.ops",
+            "keras.ops.image.resize(x, (3, 4), interpolation='bicubic', antialias=True)",
+            {"size": (3, 4), "mode": "cubic", **CENTRES, **FILTER, "cubic_a": -0.5},
+        ),
+        ("keras-torch.layers", "layers.Resizing(3, 4, antialias=True)", {"size": (3, 4), **LINEAR, **FILTER}),
         (
             "tf.nn",
             "tf.compat.v1.image.resize_nearest_neighbor(x, [3, 4], align_corners=True)",
@@ -83,15 +106,20 @@ def test_the_mode_area_is_adaptive_average_pooling():
         ("torch.nn", "nn.Upsample(scale_factor=0)", "neither a positive number"),
         ("torch.nn", "nn.Upsample(scale_factor=True)", "neither a positive number"),
         ("torch.nn", "nn.Upsample(scale_factor=(2, 2, 2), mode='bilinear')", "for each of 2 spatial axes"),
-        ("torch.nn.functional", "F.interpolate(x, 2, mode='bilinear', antialias=True)", "only False can be translated"),
-        ("tf.keras.layers", "layers.Resizing(3, 4, interpolation='bicubic')", "only 'nearest' and 'bilinear'"),
+        ("torch.nn.functional", "F.interpolate(x, 2, antialias=True)", "with 'bilinear', 'bicubic', 'lanczos'"),
+        (
+            "torch.nn.functional",
+            "F.interpolate(x, 2, mode='bilinear', align_corners=True, antialias=True)",
+            "without align_corners",
+        ),
+        ("tf.keras.layers", "layers.Resizing(3, 4, interpolation='bicubic')", "only 'nearest', 'bilinear'"),
         ("tf.keras.layers", "layers.Resizing(3, 4, crop_to_aspect_ratio=True)", "only False can be translated"),
         ("tf.keras.layers", "layers.UpSampling2D(1.5)", "neither an integer"),
         ("tf.keras.layers", "layers.UpSampling2D(0)", "neither a positive number"),
-        ("tf.nn", "tf.image.resize(x, [3, 4], method=tf.image.ResizeMethod.AREA)", "only 'nearest' and 'bilinear'"),
+        ("tf.nn", "tf.image.resize(x, [3, 4], method=tf.image.ResizeMethod.AREA)", "only 'nearest', 'bilinear'"),
         ("keras-jax.ops", "keras.ops.image.resize(x, 3)", "not two positive integers"),
         ("tf.nn", "tf.image.resize(x, [3, 0])", "not two positive integers"),
-        ("tf.nn", "tf.image.resize(x, [3, 4], method='lanczos3')", "only 'nearest' and 'bilinear'"),
+        ("tf.nn", "tf.image.resize(x, [3, 4], antialias=1)", "antialias"),
         ("tf.nn", "tf.image.resize(x, [3, 4], preserve_aspect_ratio=True)", "only False can be translated"),
     ],
 )

@@ -1,10 +1,16 @@
 """Tests of conformance.adapters.api.resizing.rules."""
 
 from conformance.adapters.api.resizing.rules import (
+    PLAIN_ONLY,
+    antialiases,
     axis_has_rule,
+    excludes_outside,
+    has_plain_kernel,
     has_remainder,
     has_rule,
     omits_coordinates,
+    omits_filter,
+    plain_kernels_only,
     resized_extents,
     scale_of_each_axis,
 )
@@ -84,3 +90,30 @@ def test_a_scale_that_does_not_give_a_whole_size_has_a_remainder():
     assert not has_remainder(step(spatial=(5,), scale=(0.6,)))
     assert has_remainder(step(spatial=(5,), scale=(0.5,)))
     assert not has_remainder(step(size=(3,)))
+
+
+def test_antialiasing_needs_a_smaller_axis():
+    assert antialiases(step(size=(4,), antialias=True))
+    assert not antialiases(step(size=(8,), antialias=True))
+    assert not antialiases(step(size=(4,), antialias=False))
+    assert antialiases(step(spatial=(8, 8), size=(16, 7), antialias=True))
+    # An invalid call has no extents.
+    assert antialiases(step(size=(4,), scale=(0.5,), antialias=True))
+
+
+def test_ends_of_the_linear_kernel_differ_with_antialiasing_only():
+    assert excludes_outside(step("cubic", size=(16,), exclude_outside=True))
+    assert not excludes_outside(step(size=(4,), exclude_outside=True))
+    assert not excludes_outside(step(size=(16,), antialias=True, exclude_outside=True))
+    assert excludes_outside(step(size=(4,), antialias=True, exclude_outside=True))
+
+
+def test_lowering_of_plain_kernels():
+    lowering = plain_kernels_only(lambda _step, name: name)
+    assert lowering(step(size=(4,)), "call") == "call"
+    assert lowering(step(size=(4,), antialias=True), name="call") is PLAIN_ONLY
+    assert lowering(step("area", size=(4,)), "call") is PLAIN_ONLY
+    assert has_plain_kernel(step("nearest", size=(4,)))
+    assert not has_plain_kernel(step("lanczos3", size=(4,)))
+    assert omits_filter(step(size=(4,)))
+    assert not omits_filter(step(size=(4,), antialias=False))
