@@ -12,7 +12,7 @@ FUNCTIONS = {"unfold": "im2col", "fold": "col2im"}
 RESHAPE = "x.reshape(({}))"
 MAX_RECIPE_RANK = 2
 NO_OTHER_RANK = Unsupported(
-    'the document names kernels of one to three axes, but with one the call raises "Check failed: i >= 0 && i < ndim()", '
+    'the page names kernels of one to three axes, but with one it raises "Check failed: i >= 0 && i < ndim()", and '
     'with three "Check failed: this->shape_.Size() == shape.Size()"'
 )
 
