@@ -80,7 +80,12 @@ def _has_bins(case: Case) -> bool:
 
 @remember_last_case
 def case_windows(case: Case) -> Windows | None:
-    """Return the positions of the windows on x; None without windows, and for an invalid case."""
+    """Return the positions of the windows on x; None without windows, and for an invalid case.
+
+    The windows of fold are on its output.
+    """
+    if case.operator in OPERATORS and OPERATORS[case.operator].geometry is Geometry.FROM_COLUMNS:
+        return None
     window, stride, dilation = (parameter_per_axis(case, name) for name in ("window", "stride", "dilation"))
     if not (window and stride and dilation):
         return None
@@ -162,8 +167,9 @@ def window_exceeds_input(case: Case) -> bool:
 
 
 def has_window_of_padding(case: Case) -> bool:
-    """Whether some pooling window contains no cell of x."""
-    windows = case_windows(case) if has_pooling_windows(case) else None
+    """Whether some window of pooling or of unfold contains no cell of x."""
+    is_unfold = case.operator in OPERATORS and OPERATORS[case.operator].geometry is Geometry.TO_COLUMNS
+    windows = case_windows(case) if is_unfold or has_pooling_windows(case) else None
     return windows is not None and bool((windows.counts(False) == 0).any())
 
 

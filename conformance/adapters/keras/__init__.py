@@ -187,7 +187,7 @@ def _ops_surface(make_surface: Callable[..., Surface], engine: Engine) -> Surfac
             "pad": partial(padding.pad, engine),
             "resize": partial(resizing.ops_resize, engine=engine.name),
             **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
-            "unfold": columns.unfold,
+            "unfold": partial(columns.unfold, engine),
             "relu": lambda _step: "keras.ops.relu(x)",
         },
         fallbacks={

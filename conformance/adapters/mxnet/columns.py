@@ -12,8 +12,8 @@ FUNCTIONS = {"unfold": "im2col", "fold": "col2im"}
 RESHAPE = "x.reshape(({}))"
 MAX_RECIPE_RANK = 2
 NO_OTHER_RANK = Unsupported(
-    "the document names kernels of one to three axes, but with one the call raises "
-    '"Check failed: i >= 0 && i < ndim()", with three "Check failed: this->shape_.Size() == shape.Size()"'
+    'the page names kernels of one to three axes, but with one it raises "Check failed: i >= 0 && i < ndim()", and '
+    'with three "Check failed: this->shape_.Size() == shape.Size()"'
 )
 
 

@@ -167,3 +167,38 @@ def test_a_window_too_large_for_convolutions_and_relu_is_rejected_at_once(tmp_pa
 def test_every_building_block_has_an_output_size():
     assert BUILDING_BLOCK_EXTENTS.keys() == {*BuildingBlock}
     assert Step("relu", (2, 3, 4, 5), "float32").output == (2, 3, 4, 5)
+
+
+def columns(operator, shape, **parameters):
+    given = {"window": (2,), "stride": (1,), "padding": ((0, 0),), "dilation": (1,), "order": "crd", **parameters}
+    return Step(operator, shape, "float32", given)
+
+
+def test_columns_have_a_channel_for_each_cell_of_a_window():
+    unfold = columns("unfold", (2, 3, 7), stride=(2,), padding=((1, 0),))
+    assert unfold.output == (2, 6, 4)
+    fold = columns("fold", (2, 6, 4), stride=(2,), padding=((1, 0),), output_size=(7,))
+    assert fold.output == (2, 3, 7)
+    assert fold.windows.output == (4,)
+
+
+def test_channels_that_a_window_does_not_divide_have_no_output():
+    with pytest.raises(ValueError, match="5 cannot be divided by 2"):
+        assert columns("fold", (1, 5, 6), output_size=(7,)).output
+
+
+@pytest.mark.parametrize("order", ["crd", "dcr"])
+def test_rewrites_of_padded_columns_give_the_same_result(order):
+    x = np.arange(12.0, dtype=np.float32).reshape(1, 2, 6)
+    padded = columns("unfold", x.shape, padding=((1, 2),), order=order)
+    pad, unfold = REWRITES["unfold"][0](padded)
+    got = reference.unfold(reference.pad(x, **pad.parameters), **unfold.parameters)
+    np.testing.assert_array_equal(got, reference.unfold(x, **padded.parameters))
+
+    folded = columns("fold", got.shape, padding=((1, 2),), output_size=(6,), order=order)
+    fold, crop = REWRITES["fold"][0](folded)
+    assert crop.operator == BuildingBlock.CROP
+    expected = reference.fold(got, **folded.parameters)
+    np.testing.assert_array_equal(reference.pad(reference.fold(got, **fold.parameters), **crop.parameters), expected)
+    assert crop.output == expected.shape
+    assert REWRITES["fold"][0](columns("fold", (1, 2, 5), output_size=(6,))) == ()

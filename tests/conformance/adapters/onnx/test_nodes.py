@@ -1,7 +1,7 @@
 """The module `nodes` of ONNX."""
 
-from conformance.adapters.onnx.nodes import grid_sample
-from conformance.cases.steps import case_step
+from conformance.adapters.onnx.nodes import fold, grid_sample
+from conformance.cases.steps import Step, case_step
 from conformance.translation.lowering import translate
 from tests.conformance.adapters.onnx.programs import PLANE, both, nodes
 
@@ -120,3 +120,12 @@ def test_blocks_have_a_mode_in_one_direction_only(made, surface):
     assert translate(made("space_to_depth", f"{channels}, order: crd"), surface).reason == "the call has the order dcr"
     row = "x: {values: integers, shape: [1, 8, 2]}, block: 2, order: dcr"
     assert translate(made("depth_to_space", row), surface).reason == "the call is for planes only"
+
+
+def test_fold_joins_the_axes_of_the_windows_first():
+    given = {"window": (2, 3), "stride": (1, 2), "padding": ((1, 0), (0, 0)), "dilation": (1, 1), "order": "crd"}
+    step = Step("fold", (1, 12, 4, 2), "float32", {**given, "output_size": (4, 5)})
+    lines = fold(step)
+    assert lines[0] == "columns = np.array([1, 12, 8])"
+    assert lines[-1] == "x = Col2Im(x, image, block, strides=[1, 2], pads=[1, 0, 0, 0])"
+    assert "the order crd" in fold(step.with_parameters(order="dcr")).reason

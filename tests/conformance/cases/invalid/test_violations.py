@@ -60,7 +60,7 @@ def test_page_tells_errors_that_are_demanded_from_those_that_are_asked_about(cat
         for line in faults.violations_page(catalogue).splitlines()
         if "| `" in line
     }
-    assert rows["WindowExceedsPaddedInput"][2] == "–"
+    assert rows["WindowExceedsPaddedInput"][2] == "`fold`"
     assert "`max_pool`" in rows["WindowExceedsPaddedInput"][3]
     assert rows["DivisorIsZero"][2:] == ["`avg_pool`", "– |"]
 
@@ -73,3 +73,18 @@ def test_padding_that_crops_more_than_the_input_is_no_window_that_exceeds_it(cat
         case, inputs={"x": spec}, parameters={**case.parameters, "padding": ((before, -6),), "window": (1,)}
     )
     assert violations_of(cropped) == [name]
+
+
+@pytest.mark.parametrize(
+    ("shape", "name"),
+    [
+        ((1, 12, 5, 5), None),
+        ((1, 11, 5, 5), "WindowDoesNotDivideChannels"),
+        ((1, 12, 4, 5), "ColumnCountMismatch"),
+        ((1, 12, 5, 6), "ColumnCountMismatch"),
+    ],
+)
+def test_columns_fit_the_windows_of_the_output(catalogue, shape, name):
+    case = catalogue.by_id["fold/rejects/channels-not-divisible"]
+    spec = replace(case.inputs["x"], shape=shape)
+    assert violations_of(replace(case, inputs={"x": spec})) == ([name] if name else [])

@@ -70,3 +70,11 @@ def test_a_factor_may_differ_from_its_default_on_one_axis_only(operator, factor,
     for axis in range(3):
         assert any(one[axis] and sum(one) == 1 for one in changed), axis
         assert any(sum(one) == 3 for one in changed)
+
+
+def test_columns_get_the_extents_of_the_windows_of_their_output():
+    for levels in draws("fold", 2, 50):
+        assert levels["output_size"] == levels["extent"]
+        assert {"window", "stride", "dilation", "padding"} <= levels.keys()
+    (unfold,) = draws("unfold", 2, 1)
+    assert "output_size" not in unfold
