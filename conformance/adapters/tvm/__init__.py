@@ -44,6 +44,7 @@ NO_INDICES = Unsupported(
     "https://github.com/apache/tvm/issues/14614",
 )
 NO_BOOL_REDUCTION = Unsupported('ReduceMax and ReduceMin of bool: "Cannot decide min_value for type bool"')
+FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 NO_BFLOAT16_POWER = Unsupported('power of bfloat16: "power only applies to float"')
 
 
@@ -74,6 +75,7 @@ SURFACES = (
         node_limit,
         SESSION,
         composition_limit=composition_limit,
+        unsupported_dtypes={"resize": {"float64": FLOAT32_RESIZE}},
         lowerings={"resize": partial(nodes.resize, all_axes=True), "max_pool_with_indices": max_pool_values},
         bfloat16=BFLOAT16_CONVERSION,
     ),

@@ -67,3 +67,9 @@ def test_sizes_of_resize_are_those_of_all_axes():
 
 def test_integers_are_cast_where_a_schema_allows_floats_only():
     assert "does not allow int32" in node_limit(step("max_pool", "int32")).reason
+
+
+def test_resizing_of_float64_is_unsupported():
+    assert not SURFACE.supports("resize", "float64")
+    assert SURFACE.supports("resize", "float32")
+    assert SURFACE.supports("conv", "float64")
