@@ -22,6 +22,8 @@ MAX_WINDOW_AMOUNT = 1000
 """Maximum distance of a window. Some frameworks need a time that grows with the window."""
 MAX_KERNEL_AMOUNT = 5
 """Maximum distance of the shape of an array."""
+MAX_LITERAL_CELLS = 20_000
+"""Maximum number of cells of an input that is written out. A case file may have a megabyte."""
 REACH = "reach"
 """Requirement of violations that concern the extent of a window or of a kernel that moves over the input."""
 PROBABILITIES = "probabilities"
@@ -163,6 +165,8 @@ def _with_number(name: str, number: Callable[[Case, int], float]) -> RawChange:
 
 
 def _literal(array: np.ndarray[Any, Any], dtype: str) -> Mapping[str, Any]:
+    if array.size > MAX_LITERAL_CELLS:
+        raise ValueError(f"{array.size} cells, more than the limit of {MAX_LITERAL_CELLS}")
     numbers = array.astype(np.float64) if array.dtype.kind in "fV" else array
     return {"values": numbers.tolist(), "dtype": dtype}
 
