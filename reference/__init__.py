@@ -79,6 +79,7 @@ space_to_depth = values_only(_blocks.space_to_depth)
 space_to_depth_grad = values_only(_blocks.space_to_depth_grad)
 quantize = values_only(_quantization.quantize)
 dequantize = values_only(_quantization.dequantize)
+quantized_avg_pool = values_only(_quantization.quantized_avg_pool)
 
 __all__ = [
     "OPERATORS",
@@ -120,6 +121,7 @@ __all__ = [
     "pad",
     "pad_grad",
     "quantize",
+    "quantized_avg_pool",
     "resampled_axes",
     "resize",
     "resize_grad",

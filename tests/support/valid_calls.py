@@ -23,6 +23,7 @@ CALLS = {
     "depth_to_space": ([BLOCKS], {"block": 2}),
     "space_to_depth": ([BLOCKS], {"block": 2}),
     "quantize": ([X], {"y_scale": 0.5}),
+    "quantized_avg_pool": ([X.astype(np.int8)], {"window": 2}),
     "dequantize": ([X.astype(np.int8)], {"x_scale": 0.5}),
     "conv": ([X, KERNEL, BIAS], {}),
     "conv_transpose": ([X, KERNEL, BIAS], {}),

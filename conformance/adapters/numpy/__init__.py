@@ -45,7 +45,7 @@ from conformance.adapters.numpy.pooling import (
     window_pool,
     window_pool_gradient,
 )
-from conformance.adapters.numpy.quantization import dequantize, quantize
+from conformance.adapters.numpy.quantization import dequantize, quantize, quantized_avg_pool
 from conformance.adapters.numpy.resizing import resize, resize_gradient
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS
 
@@ -74,7 +74,11 @@ PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "stochastic_pool_probabilities": (stochastic_pool_probabilities, stochastic_pool_probabilities_gradient),
 }
 
-CELL_LOWERINGS: Mapping[str, Lowering] = {"quantize": quantize, "dequantize": dequantize}
+QUANTIZED_LOWERINGS: Mapping[str, Lowering] = {
+    "quantize": quantize,
+    "dequantize": dequantize,
+    "quantized_avg_pool": quantized_avg_pool,
+}
 
 
 def _lower_if_valid(lowering: Lowering, step: Step) -> Code:
@@ -93,7 +97,7 @@ def _lowerings() -> Iterator[tuple[str, Lowering]]:
     for name, (forward, gradient) in {**pooling, **PLACEMENT_LOWERINGS}.items():
         yield name, partial(_lower_if_valid, forward)
         yield name + GRADIENT_SUFFIX, partial(_lower_if_valid, gradient)
-    yield from {name: partial(_lower_if_valid, one) for name, one in CELL_LOWERINGS.items()}.items()
+    yield from {name: partial(_lower_if_valid, one) for name, one in QUANTIZED_LOWERINGS.items()}.items()
     yield "relu", lambda _step: "np.maximum(x, 0)"
 
 
@@ -107,6 +111,7 @@ SURFACES = (
             **dict.fromkeys((*SELECTION_OPERATORS, "fractional_max_pool", "pad", "resize"), ALL_DTYPES),
             **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
             **QUANTIZE_DTYPES,
+            "quantized_avg_pool": frozenset({"int8", "uint8"}),
             # No int8: the backend declares no answer to the convention about int8 averages whose sum overflows.
             "avg_pool": FLOATING | INTEGERS - {"int8"},
         },
