@@ -66,6 +66,8 @@ def avg_pool(memory_format: str, formula: Formula, step: Step) -> Code:
     """Return the average of a quantized tensor. Its formula depends on the memory format, "" for channels first."""
     if step.rank not in AVERAGED_RANKS:
         return NO_AVERAGED_RANK
+    if step.shape[1] == 1:  # a tensor of one channel has both memory formats
+        formula = Formula.RECIPROCAL_PLUS_ZERO_POINT
     unsupported = unsupported_quantization(step, formula, f"avg_pool{step.rank}d {memory_format}".strip())
     given, symmetric = step.parameters, step.symmetric
     if unsupported or symmetric is None or step.dilated or given["rounding"] == Rounding.FULL:
