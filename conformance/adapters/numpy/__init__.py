@@ -22,7 +22,7 @@ from conformance.adapters.api import (
     Surface,
     Unsupported,
 )
-from conformance.adapters.api.quantization import QUANTIZE_DTYPES
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES
 from conformance.adapters.numpy.blocks import (
     depth_to_space,
     depth_to_space_gradient,

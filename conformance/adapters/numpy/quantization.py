@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.adapters.api import INDENT, Code, Step, tuple_of
-from conformance.adapters.api.quantization import LIMITS, channel_numbers, values_text
+from conformance.adapters.api.quantization.formulas import LIMITS, channel_numbers, values_text
 from conformance.cases.operators import Formula, RoundMode
 
 # The number that is rounded. A quotient, or a sum of numbers of float32, is rounded correctly through float64.

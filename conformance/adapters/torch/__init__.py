@@ -35,7 +35,7 @@ from conformance.adapters.api import (
     mapped_surface,
     tuple_of,
 )
-from conformance.adapters.api.quantization import QUANTIZE_DTYPES, QUANTIZED_POOLING_DTYPES
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_POOLING_DTYPES
 from conformance.adapters.torch import (
     adaptive as regions,
     blocks,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from conformance.adapters.api import Code, Step, Unsupported, call, number, per_axis
-from conformance.adapters.api.quantization import (
+from conformance.adapters.api.quantization.formulas import (
     LIMITS,
     QuantizationRecipe,
     channel_numbers,
