@@ -18,6 +18,8 @@ from conformance.adapters.torch.calls import functional_call
 from conformance.cases.operators import Formula, Rounding, RoundMode
 
 AVERAGED_RANKS = (2, 3)
+VECTOR_CHANNELS = 16
+MIXED_FORMULAS = Unsupported("with channels last, each 16 channels have another formula than the channels after them")
 NO_AVERAGED_RANK = Unsupported("averages of quantized tensors have two or three spatial axes")
 NO_AVERAGED_WINDOWS = Unsupported("averages of quantized tensors have neither unequal padding nor dilation")
 NO_LARGE_PADDING = Unsupported('"pad should be at most half of effective kernel size"')
@@ -66,8 +68,10 @@ def avg_pool(memory_format: str, formula: Formula, step: Step) -> Code:
     """Return the average of a quantized tensor. Its formula depends on the memory format, "" for channels first."""
     if step.rank not in AVERAGED_RANKS:
         return NO_AVERAGED_RANK
-    if step.shape[1] == 1:  # a tensor of one channel has both memory formats
+    if memory_format and step.shape[1] < VECTOR_CHANNELS:  # the channels after the last whole vector
         formula = Formula.RECIPROCAL_PLUS_ZERO_POINT
+    elif memory_format and step.shape[1] % VECTOR_CHANNELS:
+        return MIXED_FORMULAS
     unsupported = unsupported_quantization(step, formula, f"avg_pool{step.rank}d {memory_format}".strip())
     given, symmetric = step.parameters, step.symmetric
     if unsupported or symmetric is None or step.dilated or given["rounding"] == Rounding.FULL:
