@@ -140,8 +140,8 @@ def quantized_avg_pool(
     x: (n, c, *spatial) of int8 or uint8. The output has the scale and the zero point z of x, so the scale does not
     matter. With the sum S of x − z over the window, and the number n of cells, or the divisor, the formula of quantize
     is applied to S and the scale n, in float32: round(S / n) + z for quotient. Padding is z, so it adds 0 to the sum.
-    Other parameters as in avg_pool. A window without a real cell gives z. Returns (n, c, *output) in the dtype of x, exact.
-    Raises ValueError for bad parameters. Source: PyTorch avg_pool2d of a quantized tensor,
+    Other parameters as in avg_pool. A window without a real cell gives z. Returns (n, c, *output) in the dtype of x,
+    exact. Raises ValueError for bad parameters. Source: PyTorch avg_pool2d of a quantized tensor,
     https://docs.pytorch.org/docs/2.13/generated/torch.ao.nn.quantized.functional.avg_pool2d.html
     """
     x = check_image(x, QUANTIZED_DTYPES)

@@ -22,7 +22,7 @@ from conformance.adapters.api import (
     Surface,
     Unsupported,
 )
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_POOLING_DTYPES
 from conformance.adapters.numpy.blocks import (
     depth_to_space,
     depth_to_space_gradient,
@@ -111,7 +111,7 @@ SURFACES = (
             **dict.fromkeys((*SELECTION_OPERATORS, "fractional_max_pool", "pad", "resize"), ALL_DTYPES),
             **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
             **QUANTIZE_DTYPES,
-            "quantized_avg_pool": frozenset({"int8", "uint8"}),
+            **QUANTIZED_POOLING_DTYPES,
             # No int8: the backend declares no answer to the convention about int8 averages whose sum overflows.
             "avg_pool": FLOATING | INTEGERS - {"int8"},
         },

@@ -13,8 +13,6 @@ from conformance.adapters.api.quantization.formulas import (
     unsupported_quantization,
     values_text,
 )
-from conformance.adapters.torch import pooling
-from conformance.adapters.torch.calls import functional_call
 from conformance.cases.operators import Formula, Rounding, RoundMode
 
 AVERAGED_RANKS = (2, 3)
@@ -90,15 +88,6 @@ def avg_pool(memory_format: str, formula: Formula, step: Step) -> Code:
     window = per_axis(step.window)
     called = call(f"F.avg_pool{step.rank}d", "x", window, **arguments)
     return (made, *(converted if memory_format else ()), f"x = {called}.int_repr()")
-
-
-def max_pool(step: Step) -> Code:
-    """Return the maximum of a quantized tensor."""
-    code = pooling.max_pool(functional_call, step)
-    if isinstance(code, Unsupported):
-        return code
-    lines = (f"x = {code}",) if isinstance(code, str) else code
-    return ("x = torch._make_per_tensor_quantized_tensor(x, 1.0, 0)", *lines, "x = x.int_repr()")
 
 
 def decomposed_quantize(step: Step) -> Code:

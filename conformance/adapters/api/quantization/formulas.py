@@ -16,8 +16,8 @@ from conformance.cases.steps import Step
 
 QUANTIZE_DTYPES = {"quantize": frozenset({"float32"}), "dequantize": frozenset({"int8", "uint8"})}
 """The dtypes of x of both operators."""
-QUANTIZED_POOLING_DTYPES = dict.fromkeys(("quantized_avg_pool", "max_pool"), frozenset({"int8", "uint8"}))
-"""The dtypes of pooling of quantized tensors."""
+QUANTIZED_POOLING_DTYPES = {"quantized_avg_pool": frozenset({"int8", "uint8"})}
+"""The dtypes of averages of quantized tensors."""
 LIMITS: Mapping[str, tuple[int, int]] = {"int8": (-128, 127), "uint8": (0, 255)}
 """The smallest and the largest number of each quantized dtype."""
 NO_FUSION = Unsupported("no composition rounds a product and a sum once")
