@@ -84,6 +84,7 @@ fold = values_only(_unfolding.fold)
 fold_grad = values_only(_unfolding.fold_grad)
 quantize = values_only(_quantization.quantize)
 dequantize = values_only(_quantization.dequantize)
+quantized_avg_pool = values_only(_quantization.quantized_avg_pool)
 
 __all__ = [
     "OPERATORS",
@@ -127,6 +128,7 @@ __all__ = [
     "pad",
     "pad_grad",
     "quantize",
+    "quantized_avg_pool",
     "resampled_axes",
     "resize",
     "resize_grad",

@@ -329,6 +329,8 @@ class Operator:
             return "gradients"
         if self.has_weights:
             return "convolution"
+        if not self.is_differentiable:
+            return "quantization"
         return FAMILIES.get(self.geometry, "pooling")
 
     def channel_multiple(self, parameters: Mapping[str, Any], rank: int) -> int:

@@ -311,6 +311,10 @@ _FORWARD_OPERATORS = (
              "by a zero point.", Geometry.CELLS, Arithmetic.OTHER,
              _parameters("y_scale", "y_zero_point", "output_dtype", "round_mode", "formula"),
              is_differentiable=False),
+    Operator("quantized_avg_pool", "The mean of each window of quantized numbers, with their scale and zero point.",
+             Geometry.WINDOWS, Arithmetic.OTHER,
+             _POOLING + _parameters("count_include_pad", "divisor", "x_zero_point", "round_mode", "formula"),
+             is_differentiable=False),
     Operator("dequantize", "Numbers of eight bits as floating-point numbers: the difference to a zero point, times "
              "a scale.", Geometry.CELLS, Arithmetic.OTHER, _parameters("x_scale", "x_zero_point"),
              is_differentiable=False),

@@ -122,6 +122,14 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
         CommonCall("int8, one scale and zero point", {"x_scale": 0.1, "x_zero_point": 3}, dtype="int8"),
         CommonCall("A scale for each channel", {"x_scale": [0.1, 0.05], "x_zero_point": [0, -5]}, dtype="int8"),
     ),
+    "quantized_avg_pool": (
+        CommonCall("int8", {**COMMON_WINDOW, "formula": "reciprocal_plus_zero_point"}, dtype="int8"),
+        CommonCall(
+            "With a zero point, padding counts",
+            {"window": 2, "padding": 1, "count_include_pad": True, "x_zero_point": 3, "formula": "reciprocal"},
+            dtype="int8",
+        ),
+    ),
     "pad": (
         CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),
         CommonCall("A constant, asymmetric", {"pads": [[0, 1], [2, 1]], "value": -1}),

@@ -7,8 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import Array, DType, check_choice, check_image, is_sequence, parse_integer
+from reference.arguments import (
+    Array,
+    DType,
+    PaddingArgument,
+    PerAxis,
+    check_choice,
+    check_image,
+    is_sequence,
+    parse_integer,
+)
 from reference.arithmetic.exact import Exact, selection_result
+from reference.geometry.folding import fold_windows
+from reference.geometry.windows import Windows
+from reference.operators.pooling import window_divisors
 from reference.registry import operator
 
 QUANTIZED_DTYPES: tuple[DType, ...] = (np.dtype(np.int8), np.dtype(np.uint8))
@@ -20,6 +32,7 @@ ROUND_MODES: Mapping[str, Callable[[Array], Array]] = {
     "half_up": lambda x: np.floor(x + 0.5),
     "toward_zero": np.trunc,
 }
+MAX_EXACT_SUM = 2**24
 LEAST_SCALE = float(np.finfo(np.float32).tiny)
 """The smallest normal number of float32: the reciprocal of a smaller scale may overflow."""
 
@@ -105,6 +118,47 @@ def dequantize(x: npt.ArrayLike, x_scale: float | Sequence[float], x_zero_point:
     with np.errstate(over="ignore"):
         product = ((x.astype(np.int64) - zero_point) * scale.astype(np.float64)).astype(np.float32)
     return selection_result(product, np.ones((), np.int64))
+
+
+@operator
+def quantized_avg_pool(
+    x: npt.ArrayLike,
+    window: PerAxis,
+    *,
+    stride: PerAxis | None = None,
+    padding: PaddingArgument = 0,
+    dilation: PerAxis = 1,
+    rounding: str = "floor",
+    count_include_pad: bool = False,
+    divisor: int | None = None,
+    x_zero_point: int = 0,
+    round_mode: str = "half_even",
+    formula: str = "quotient",
+) -> Exact:
+    """Average the differences to a zero point in each window, round, and add the zero point.
+
+    x: (n, c, *spatial) of int8 or uint8. The output has the scale and the zero point z of x, so the scale does not
+    matter. With the sum S of x − z over the window, and the number n of cells, or the divisor, the formula of quantize
+    is applied to S and the scale n, in float32: round(S / n) + z for quotient. Padding is z, so it adds 0 to the sum.
+    Other parameters as in avg_pool. A window without a real cell gives z. Returns (n, c, *output) in the dtype of x,
+    exact. Raises ValueError for bad parameters. Source: PyTorch avg_pool2d of a quantized tensor,
+    https://docs.pytorch.org/docs/2.13/generated/torch.ao.nn.quantized.functional.avg_pool2d.html
+    """
+    x = check_image(x, QUANTIZED_DTYPES)
+    check_choice("formula", formula, FORMULAS)
+    round_whole = ROUND_MODES[check_choice("round_mode", round_mode, tuple(ROUND_MODES))]
+    if is_sequence(x_zero_point):
+        raise ValueError(f"x_zero_point {x_zero_point!r} must be one number")
+    zero_point = zero_points("x_zero_point", x_zero_point, x, x.dtype)
+    windows = Windows.of(x.shape[2:], window, stride, padding, dilation, rounding)
+    divisors = np.maximum(window_divisors(windows, count_include_pad, divisor), 1).astype(np.float32)
+    # Sums of 2 ** 24 and more would be rounded before the division.
+    totals = fold_windows(x.astype(np.int64) - zero_point, windows, np.add, 0)
+    if np.abs(totals).max(initial=0) > MAX_EXACT_SUM:
+        raise ValueError(f"window {windows.window} has a sum of more than {MAX_EXACT_SUM}, which float32 rounds")
+    number = _number_to_round(totals.astype(np.float32), divisors, zero_point, formula)
+    whole = round_whole(number.astype(np.float64)) + (zero_point if formula in {"quotient", "reciprocal"} else 0)
+    return selection_result(saturate(whole, x.dtype), lambda: windows.counts(False))
 
 
 def saturate(whole: Array, dtype: DType) -> Array:

@@ -29,7 +29,7 @@ PARAMETERS = {
     Geometry.FROM_COLUMNS: tuple({"window": 2, "output_size": 4, "order": order} for order in ("dcr", "crd")),
     Geometry.PADS: tuple({"pads": 1, "mode": mode} for mode in ("constant", "edge", "reflect", "symmetric", "wrap")),
 }
-PER_OPERATOR = {"dequantize": ({"x_scale": 0.1},)}
+PER_OPERATOR = {"quantized_avg_pool": WINDOWS, "dequantize": ({"x_scale": 0.1},)}
 
 
 def cases(operator, rank):
@@ -39,7 +39,7 @@ def cases(operator, rank):
         channels = 2 * OPERATORS[operator].channel_multiple(parameters, rank)
         extent = 4 if OPERATORS[operator].geometry is Geometry.FROM_BLOCKS else 3
         shape = (1, channels, *[extent] * rank)
-        dtype = "int8" if operator == "dequantize" else "float32"
+        dtype = "int8" if operator in PER_OPERATOR else "float32"
         yield CaseRequest(operator, parameters, shape=shape, dtype=dtype).case()
         if OPERATORS[operator].is_differentiable:
             yield CaseRequest(operator, parameters, shape=shape, gradient="x").case()

@@ -46,7 +46,7 @@ SELECTIONS = {
     *("max_pool", "min_pool", "max_pool_with_indices", "max_unpool", "global_max_pool", "adaptive_max_pool"),
     *("fractional_max_pool", "stochastic_pool", "pad", "depth_to_space", "space_to_depth"),
     *("depth_to_space_grad", "space_to_depth_grad", "unfold", "fold_grad"),
-    *("quantize", "dequantize"),
+    *("quantize", "dequantize", "quantized_avg_pool"),
 }
 # Operators that are similar to no other operator.
 OF_A_KIND = {"avg_pool", "global_avg_pool", "conv", "max_pool_grad", *worst_case_inputs.CURVED}
@@ -297,6 +297,7 @@ def test_operators_that_select_have_bound_zero(name, dtype):
         "fold_grad": (x, x[:, :, :8].reshape(1, 1, 8).repeat(2, 1), 9, 2),
         "quantize": (x.astype(np.float32), 3),
         "dequantize": (x.astype(np.int8), 3),
+        "quantized_avg_pool": (x.astype(np.int8), 3),
     }
     results = reference.OPERATORS[name](*arguments.get(name, (x, 3)))
     for exact in results if isinstance(results, tuple) else [results]:

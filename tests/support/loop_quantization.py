@@ -44,3 +44,15 @@ def loop_quantize(x, scale, zero, *, dtype="int8", round_mode="half_even", formu
         whole = WHOLE[round_mode](number) + (0 if formula in ("fused",) or "plus" in formula else zero)
         results.append(min(max(whole, limits.min), limits.max))
     return results
+
+
+def loop_quantized_average(x, window, stride, pads, zero, *, divisor, round_mode, formula):
+    """Return the averages of one row of quantized numbers; every cell of the padded row counts."""
+    limits, padded = np.iinfo(x.dtype), [zero] * pads + x.tolist() + [zero] * pads
+    results = []
+    for start in range(0, len(padded) - window + 1, stride):
+        total = Fraction(sum(padded[start : start + window]) - window * zero)
+        number = number_to_round(total, Fraction(divisor or window), zero, formula)
+        whole = WHOLE[round_mode](number) + (0 if formula in ("fused",) or "plus" in formula else zero)
+        results.append(min(max(whole, limits.min), limits.max))
+    return results

@@ -28,6 +28,7 @@ ALLOWED_BUILTINS = {
     "max",
     "min",
     "range",
+    "round",
     "slice",
     "sum",
     "tuple",

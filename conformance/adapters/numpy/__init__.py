@@ -22,7 +22,7 @@ from conformance.adapters.api import (
     Surface,
     Unsupported,
 )
-from conformance.adapters.api.quantization import QUANTIZE_DTYPES
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_POOLING_DTYPES
 from conformance.adapters.numpy.blocks import (
     depth_to_space,
     depth_to_space_gradient,
@@ -45,7 +45,7 @@ from conformance.adapters.numpy.pooling import (
     window_pool,
     window_pool_gradient,
 )
-from conformance.adapters.numpy.quantization import dequantize, quantize
+from conformance.adapters.numpy.quantization import dequantize, quantize, quantized_avg_pool
 from conformance.adapters.numpy.resizing import resize, resize_gradient
 from conformance.adapters.numpy.unfolding import fold, fold_gradient, unfold, unfold_gradient
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS
@@ -77,7 +77,11 @@ PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "stochastic_pool_probabilities": (stochastic_pool_probabilities, stochastic_pool_probabilities_gradient),
 }
 
-CELL_LOWERINGS: Mapping[str, Lowering] = {"quantize": quantize, "dequantize": dequantize}
+QUANTIZED_LOWERINGS: Mapping[str, Lowering] = {
+    "quantize": quantize,
+    "dequantize": dequantize,
+    "quantized_avg_pool": quantized_avg_pool,
+}
 
 
 def _lower_if_valid(lowering: Lowering, step: Step) -> Code:
@@ -96,7 +100,7 @@ def _lowerings() -> Iterator[tuple[str, Lowering]]:
     for name, (forward, gradient) in {**pooling, **PLACEMENT_LOWERINGS}.items():
         yield name, partial(_lower_if_valid, forward)
         yield name + GRADIENT_SUFFIX, partial(_lower_if_valid, gradient)
-    yield from {name: partial(_lower_if_valid, one) for name, one in CELL_LOWERINGS.items()}.items()
+    yield from {name: partial(_lower_if_valid, one) for name, one in QUANTIZED_LOWERINGS.items()}.items()
     yield "relu", lambda _step: "np.maximum(x, 0)"
 
 
@@ -110,6 +114,7 @@ SURFACES = (
             **dict.fromkeys((*SELECTION_OPERATORS, "fractional_max_pool", "pad", "resize", "unfold"), ALL_DTYPES),
             **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
             **QUANTIZE_DTYPES,
+            **QUANTIZED_POOLING_DTYPES,
             # No int8: the backend declares no answer to the convention about int8 averages whose sum overflows.
             "avg_pool": FLOATING | INTEGERS - {"int8"},
         },

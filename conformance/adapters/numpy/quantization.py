@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api import INDENT, Code, Step
-from conformance.adapters.api.quantization import LIMITS, channel_numbers, values_text
+import numpy as np
+
+from conformance.adapters.api import INDENT, Code, Step, tuple_of
+from conformance.adapters.api.quantization.formulas import LIMITS, channel_numbers, values_text
 from conformance.cases.operators import Formula, RoundMode
 
 # The number that is rounded. A quotient, or a sum of numbers of float32, is rounded correctly through float64.
@@ -56,6 +58,34 @@ def quantize(step: Step) -> Code:
         f"{INDENT}number = Fraction(float(number))",
         f"{INDENT}whole = {ROUNDED[RoundMode(given['round_mode'])]}{'' if has_sum else ' + zero'}",
         f"{INDENT}y[at] = min(max(whole, {least}), {most})",
+        "x = y",
+    )
+
+
+def quantized_avg_pool(step: Step) -> Code:
+    """Return lines that add the differences of each window, and round the average with fractions."""
+    given, windows = step.parameters, step.windows
+    formula, (least, most) = Formula(given["formula"]), LIMITS[step.dtype]
+    has_sum = formula not in {Formula.QUOTIENT, Formula.RECIPROCAL}
+    counts = np.maximum(windows.counts(bool(given["count_include_pad"])), 1).tolist()
+    divisor = given["divisor"] or "counts[tuple(cell)]"
+    return (
+        *(NEAREST if formula is Formula.FUSED else ()),
+        f"zero = {given['x_zero_point']}",
+        *(() if given["divisor"] else (f"counts = np.array({counts})",)),
+        f"y = np.zeros({tuple_of(step.output)}, x.dtype)",
+        "for n, c, *cell in np.ndindex(y.shape):",
+        f"{INDENT}total = 0",
+        f"{INDENT}for place in np.ndindex{tuple_of(step.window)}:",
+        f"{INDENT * 2}at = [i * s + k * d - p for i, k, s, d, p in zip(cell, place, {tuple_of(windows.stride)}, "
+        f"{tuple_of(windows.dilation)}, {tuple_of([before for before, _ in windows.pads])})]",
+        f"{INDENT * 2}if all(0 <= i < size for i, size in zip(at, x.shape[2:])):",
+        f"{INDENT * 3}total += int(x[(n, c, *at)]) - zero",
+        f"{INDENT}scale = {divisor}",
+        *((f"{INDENT}reciprocal = np.float32(1 / float(scale))",) if "reciprocal" in NUMBERS[formula] else ()),
+        f"{INDENT}number = Fraction(float({NUMBERS[formula].replace('x[at]', 'total')}))",
+        f"{INDENT}whole = {ROUNDED[RoundMode(given['round_mode'])]}{'' if has_sum else ' + zero'}",
+        f"{INDENT}y[(n, c, *cell)] = min(max(whole, {least}), {most})",
         "x = y",
     )
 

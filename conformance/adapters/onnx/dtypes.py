@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.adapters.api import ALL_DTYPES, BLOCK_OPERATORS, FLOATING, Code, Lowering, Step, Unsupported
-from conformance.adapters.api.quantization import QUANTIZE_DTYPES
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.windows import BYTE_INTEGERS, NodeLimit
 from conformance.adapters.onnx.words import NODE_WORDS

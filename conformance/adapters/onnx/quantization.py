@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, number
-from conformance.adapters.api.quantization import (
+from conformance.adapters.api.quantization.formulas import (
     channel_numbers,
     is_per_channel,
     unsupported_quantization,

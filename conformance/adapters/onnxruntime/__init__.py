@@ -25,7 +25,7 @@ from conformance.adapters.api import (
     Unsupported,
     too_many_axes,
 )
-from conformance.adapters.api.quantization import QUANTIZE_DTYPES
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES
 from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_padding

@@ -35,7 +35,7 @@ from conformance.adapters.api import (
     mapped_surface,
     tuple_of,
 )
-from conformance.adapters.api.quantization import QUANTIZE_DTYPES
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_POOLING_DTYPES
 from conformance.adapters.torch import (
     adaptive as regions,
     blocks,
@@ -60,6 +60,7 @@ from conformance.adapters.torch.calls import (
     layer_call,
     no_kernel,
 )
+from conformance.cases.operators import Formula
 
 PACKAGES = ("torch", "numpy")
 THREADS = """\
@@ -384,9 +385,18 @@ SURFACES: tuple[Surface, ...] = (
 SURFACES += (
     _make_surface(
         "torch.quantized",
-        {"quantize": quantization.quantize, "dequantize": quantization.dequantize},
+        {
+            "quantize": quantization.quantize,
+            "dequantize": quantization.dequantize,
+            "quantized_avg_pool": partial(quantization.avg_pool, "", Formula.RECIPROCAL_PLUS_ZERO_POINT),
+        },
         fallbacks={"quantize": quantization.RECIPE.quantize},
-        dtypes=QUANTIZE_DTYPES,
+        dtypes={**QUANTIZE_DTYPES, **QUANTIZED_POOLING_DTYPES},
+    ),
+    _make_surface(
+        "torch.quantized_channels_last",
+        {"quantized_avg_pool": partial(quantization.avg_pool, "channels_last", Formula.RECIPROCAL)},
+        dtypes=QUANTIZED_POOLING_DTYPES,
     ),
     _make_surface(
         "torch.quantized_decomposed",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from conformance.adapters.api import Code, Step, Unsupported, number
-from conformance.adapters.api.quantization import (
+from conformance.adapters.api import Code, Step, Unsupported, call, number, per_axis
+from conformance.adapters.api.quantization.formulas import (
     LIMITS,
     QuantizationRecipe,
     channel_numbers,
@@ -13,8 +13,14 @@ from conformance.adapters.api.quantization import (
     unsupported_quantization,
     values_text,
 )
-from conformance.cases.operators import Formula, RoundMode
+from conformance.cases.operators import Formula, Rounding, RoundMode
 
+AVERAGED_RANKS = (2, 3)
+VECTOR_CHANNELS = 16
+MIXED_FORMULAS = Unsupported("with channels last, each 16 channels have another formula than the channels after them")
+NO_AVERAGED_RANK = Unsupported("averages of quantized tensors have two or three spatial axes")
+NO_AVERAGED_WINDOWS = Unsupported("averages of quantized tensors have neither unequal padding nor dilation")
+NO_LARGE_PADDING = Unsupported('"pad should be at most half of effective kernel size"')
 QUANTIZED_NAMES = {"int8": "torch.qint8", "uint8": "torch.quint8"}
 DECOMPOSED_IMPORT = "from torch.ao.quantization.fx import _decomposed  # registers torch.ops.quantized_decomposed"
 NO_RECIPROCAL_OF_FLOAT32 = Unsupported(
@@ -54,6 +60,34 @@ def dequantize(step: Step) -> Code:
         return f"torch._make_per_tensor_quantized_tensor(x, {_scalars(step, 'x')}).dequantize()"
     made = "torch._make_per_channel_quantized_tensor(x, scale, zero, 1)"
     return (*_channel_lines(step, "x"), f"x = {made}.dequantize()")
+
+
+def avg_pool(memory_format: str, formula: Formula, step: Step) -> Code:
+    """Return the average of a quantized tensor. Its formula depends on the memory format, "" for channels first."""
+    if step.rank not in AVERAGED_RANKS:
+        return NO_AVERAGED_RANK
+    if memory_format and step.shape[1] < VECTOR_CHANNELS:  # the channels after the last whole vector
+        formula = Formula.RECIPROCAL_PLUS_ZERO_POINT
+    elif memory_format and step.shape[1] % VECTOR_CHANNELS:
+        return MIXED_FORMULAS
+    unsupported = unsupported_quantization(step, formula, f"avg_pool{step.rank}d {memory_format}".strip())
+    given, symmetric = step.parameters, step.symmetric
+    if unsupported or symmetric is None or step.dilated or given["rounding"] == Rounding.FULL:
+        return unsupported or NO_AVERAGED_WINDOWS
+    if any(2 * pad > window for pad, window in zip(symmetric, step.window, strict=True)):
+        return NO_LARGE_PADDING
+    made = f"x = torch._make_per_tensor_quantized_tensor(x, 1.0, {given['x_zero_point']})"
+    arguments = {
+        "stride": per_axis(step.stride),
+        "padding": per_axis(symmetric) if any(symmetric) else None,
+        "ceil_mode": "True" if given["rounding"] == Rounding.CEIL else None,
+        "count_include_pad": None if given["count_include_pad"] else "False",
+        "divisor_override": None if given["divisor"] is None else str(given["divisor"]),
+    }
+    converted = (f"x = x.contiguous(memory_format=torch.{memory_format}{'_3d' * (step.rank == max(AVERAGED_RANKS))})",)
+    window = per_axis(step.window)
+    called = call(f"F.avg_pool{step.rank}d", "x", window, **arguments)
+    return (made, *(converted if memory_format else ()), f"x = {called}.int_repr()")
 
 
 def decomposed_quantize(step: Step) -> Code:

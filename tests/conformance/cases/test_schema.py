@@ -138,7 +138,19 @@ def test_long_values_are_cut_short_in_messages(tmp_path):
 
 
 # Alternatives of a value. Their descriptions would replace the more useful description of the key.
-BLOCKS = {"number", "numbers", "size", "pad", "perAxis", "pads", "pairs", "scales", "padsLevel"}
+BLOCKS = {
+    "number",
+    "numbers",
+    "size",
+    "pad",
+    "perAxis",
+    "pads",
+    "pairs",
+    "scales",
+    "padsLevel",
+    "channelNumbers",
+    "channelCounts",
+}
 SCHEMAS = [catalogue_folder() / name for name in ("schema.json", "ledger.schema.json")]
 
 

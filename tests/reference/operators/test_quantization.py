@@ -8,9 +8,11 @@ import pytest
 
 import reference
 from reference.operators.quantization import FORMULAS, ROUND_MODES
-from tests.support.loop_quantization import float32_of, loop_quantize
+from tests.support.loop_quantization import float32_of, loop_quantize, loop_quantized_average
 
 SCALES = (1.0, 0.5, 0.3, 0.7, 7.0, 0.1)
+# For each sum, the average by every formula.
+AVERAGES = ([3, 3, 2, 2, 2], [1, 1, 2, 1, 1], [-3, -4, -4, -4, -4], [-7, -7, -6, -6, -7])
 
 
 def image(numbers, dtype=np.float32):
@@ -125,3 +127,45 @@ def test_nan_and_other_dtypes_are_rejected():
         reference.quantize(np.zeros((1, 1, 2)), 1)
     with pytest.raises(TypeError, match="x has dtype int32"):
         reference.dequantize(np.zeros((1, 1, 2), np.int32), 1)
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("round_mode", ROUND_MODES)
+def test_averages_agree_with_fractions(round_mode, formula):
+    rng = np.random.default_rng(1)
+    for window, stride, pads, divisor, zero in ((2, 1, 1, None, 1), (6, 2, 3, None, -128), (7, 1, 0, 14, 3)):
+        x = rng.integers(-128, 128, 40).astype(np.int8)
+        expected = loop_quantized_average(
+            x, window, stride, pads, zero, divisor=divisor, round_mode=round_mode, formula=formula
+        )
+        got = reference.quantized_avg_pool(
+            image(x, np.int8), window, stride=stride, padding=pads, count_include_pad=True, divisor=divisor,
+            x_zero_point=zero, round_mode=round_mode, formula=formula,
+        )  # fmt: skip
+        assert got.ravel().tolist() == expected
+
+
+def test_formulas_of_averages_differ_from_each_other():
+    totals = np.array([-7, -21, -91, -133]) + 14 * 3
+    x = np.concatenate([[total // 14 + (place < total % 14) for place in range(14)] for total in totals])
+    results = [
+        reference.quantized_avg_pool(image(x, np.int8), 14, x_zero_point=3, formula=one).ravel().tolist()
+        for one in FORMULAS
+    ]
+    assert results == [list(row) for row in zip(*AVERAGES, strict=True)]
+
+
+def test_padding_of_averages_is_the_zero_point():
+    x = image([4, 8], np.int8)
+    counted = reference.quantized_avg_pool(x, 2, padding=1, count_include_pad=True, x_zero_point=10)
+    assert counted.ravel().tolist() == [7, 9]
+    assert reference.quantized_avg_pool(x, 2, padding=1, x_zero_point=10).ravel().tolist() == [4, 8]
+
+
+def test_bad_averages_are_rejected():
+    with pytest.raises(ValueError, match="float32 rounds"):
+        reference.quantized_avg_pool(np.full((1, 1, 2**18), 127, np.int8), 2**18)
+    with pytest.raises(ValueError, match="must be one number"):
+        reference.quantized_avg_pool(image([1, 2], np.int8), 2, x_zero_point=[1])
+    with pytest.raises(TypeError, match="x has dtype float32"):
+        reference.quantized_avg_pool(image([1.0, 2.0]), 2)

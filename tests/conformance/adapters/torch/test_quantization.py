@@ -1,7 +1,14 @@
 """The module `quantization` of the adapter for PyTorch."""
 
 from conformance.adapters.api import Unsupported
-from conformance.adapters.torch.quantization import decomposed_dequantize, decomposed_quantize, dequantize, quantize
+from conformance.adapters.torch.quantization import (
+    avg_pool,
+    decomposed_dequantize,
+    decomposed_quantize,
+    dequantize,
+    quantize,
+)
+from conformance.cases.operators import Formula
 from conformance.cases.steps import Step
 
 GIVEN = {"y_scale": 0.3, "y_zero_point": 1, "output_dtype": "int8", "round_mode": "half_even"}
@@ -47,3 +54,38 @@ def test_dequantized_tensors_are_made_of_their_numbers():
     each = Step("dequantize", (1, 2, 3), "uint8", {"x_scale": (0.5, 1), "x_zero_point": (3, 4)})
     assert dequantize(each)[-1] == "x = torch._make_per_channel_quantized_tensor(x, scale, zero, 1).dequantize()"
     assert decomposed_dequantize(each)[-1].endswith("(x, scale, zero, 1, 0, 255, torch.uint8)")
+
+
+def average_step(channels=2, formula="reciprocal_plus_zero_point", **parameters):
+    given = {"window": (2, 3), "stride": (2, 3), "padding": ((0, 0), (0, 0)), "dilation": (1, 1), "rounding": "floor",
+             "count_include_pad": True, "divisor": None, "x_zero_point": 3, "round_mode": "half_even"}  # fmt: skip
+    return Step("quantized_avg_pool", (1, channels, 4, 6), "int8", {**given, "formula": formula, **parameters})
+
+
+def test_a_quantized_tensor_is_averaged():
+    code = avg_pool("", Formula.RECIPROCAL_PLUS_ZERO_POINT, average_step())
+    assert code == (
+        "x = torch._make_per_tensor_quantized_tensor(x, 1.0, 3)",
+        "x = F.avg_pool2d(x, (2, 3), stride=(2, 3)).int_repr()",
+    )
+    assert isinstance(avg_pool("", Formula.RECIPROCAL_PLUS_ZERO_POINT, average_step(formula="quotient")), Unsupported)
+
+
+def test_vectors_of_channels_have_another_formula():
+    few, whole, mixed = (
+        avg_pool("channels_last", Formula.RECIPROCAL, average_step(channels, formula))
+        for channels, formula in ((15, "reciprocal_plus_zero_point"), (32, "reciprocal"), (17, "reciprocal"))
+    )
+    assert "x = x.contiguous(memory_format=torch.channels_last)" in few
+    assert few == whole
+    assert "16 channels" in mixed.reason
+
+
+def test_averages_of_quantized_tensors_have_limits():
+    def reason(**parameters):
+        return avg_pool("", Formula.RECIPROCAL_PLUS_ZERO_POINT, average_step(**parameters)).reason
+
+    assert "unequal padding" in reason(padding=((0, 1), (0, 0)))
+    assert "unequal padding" in reason(dilation=(2, 1))
+    assert "half of effective kernel" in reason(padding=((2, 2), (0, 0)))
+    assert "half to even" in reason(round_mode="half_up")

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from conformance.adapters.api.source_text import number
 from conformance.adapters.api.surface import Code, Unsupported
 from conformance.cases.operators import Formula, RoundMode
@@ -14,6 +16,8 @@ from conformance.cases.steps import Step
 
 QUANTIZE_DTYPES = {"quantize": frozenset({"float32"}), "dequantize": frozenset({"int8", "uint8"})}
 """The dtypes of x of both operators."""
+QUANTIZED_POOLING_DTYPES = {"quantized_avg_pool": frozenset({"int8", "uint8"})}
+"""The dtypes of averages of quantized tensors."""
 LIMITS: Mapping[str, tuple[int, int]] = {"int8": (-128, 127), "uint8": (0, 255)}
 """The smallest and the largest number of each quantized dtype."""
 NO_FUSION = Unsupported("no composition rounds a product and a sum once")
@@ -66,11 +70,23 @@ def has_formula(step: Step, own: Formula) -> bool:
 
 
 def _simplest(formula: Formula, step: Step) -> Formula:
-    if not any(listed(step.parameters["y_zero_point"])):
+    given = step.parameters
+    if not any(listed(given.get("y_zero_point", given.get("x_zero_point")))):
         formula = WITHOUT_ZERO_POINT.get(formula, formula)
-    if all(math.frexp(scale)[0] == 0.5 for scale in listed(step.parameters["y_scale"])):  # noqa: PLR2004 - 2 ** n
+    if all(math.frexp(scale)[0] == 0.5 for scale in _scales(step)):  # noqa: PLR2004 - 2 ** n
         formula = WITH_EXACT_RECIPROCAL.get(formula, formula)
     return formula
+
+
+def _scales(step: Step) -> Sequence[float]:
+    """Return the numbers by which the formula divides: the scales, or the numbers of cells of windows."""
+    given = step.parameters
+    if "y_scale" in given:
+        return listed(given["y_scale"])
+    if given.get("divisor") is not None:
+        return (float(given["divisor"]),)
+    counts = np.unique(np.maximum(step.windows.counts(bool(given["count_include_pad"])), 1))
+    return tuple(map(float, counts))
 
 
 def unsupported_quantization(step: Step, own: Formula, name: str) -> Unsupported | None:

@@ -1,0 +1,1 @@
+"""Quantization: the formulas of adapters, and compositions of array operations."""
