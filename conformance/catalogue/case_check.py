@@ -20,7 +20,7 @@ from conformance.cases.operators import OPERATORS
 from conformance.catalogue.export_check import export_mismatches
 from conformance.catalogue.export_reader import ExportedCase
 from conformance.catalogue.lock import FrozenCase
-from conformance.catalogue.other_readings import MIN_DISTANCE_IN_BOUNDS, indistinguishable_readings
+from conformance.catalogue.other_readings import indistinguishable_readings, min_distance
 from conformance.catalogue.sweeps import Sweep
 from conformance.catalogue.value_range import out_of_range
 from conformance.judging.expected import Expected, compute_expected
@@ -108,7 +108,7 @@ def _case_problems(case: Case, expected: Expected) -> Iterator[str]:
     # Other readings are compared with one result, and these cases have several steps or several results.
     has_one_result = case.via == () and not case.then and DRAWN_KEY not in case.parameters
     for reading in indistinguishable_readings(case, expected) if has_one_result else ():
-        yield f"{reading} it is within {MIN_DISTANCE_IN_BOUNDS} bounds of the right result everywhere"
+        yield f"{reading} it is within {min_distance(case)} bounds of the right result everywhere"
     yield from out_of_range(case, expected)
     if isinstance(case, ExportedCase):
         yield from export_mismatches(case, expected)

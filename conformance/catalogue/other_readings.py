@@ -16,11 +16,13 @@ import numpy as np
 
 from conformance.cases.arrays import Array
 from conformance.cases.case import Case, Value
-from conformance.cases.operators import OPERATORS, PARAMETERS, ParameterKind
+from conformance.cases.operators import OPERATORS, PARAMETERS, Geometry, ParameterKind
 from conformance.judging.expected import Expected, compute_reference
 
 MIN_DISTANCE_IN_BOUNDS = 1000
 """Minimum distance of another reading from the right result, in units of the error bound."""
+MIN_DISTANCE_OF_RESAMPLING = 10
+"""The same for resampling, whose bound covers coordinates and weights in float32, and not only a rounded sum."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,12 @@ def _divisor_changes(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Mappi
         yield description, {"divisor": divisor, "count_include_pad": include}
 
 
+def min_distance(case: Case) -> int:
+    """Return the minimum distance of another reading of a case, in units of its error bound."""
+    is_resampling = OPERATORS[case.operator].geometry is Geometry.RESAMPLING
+    return MIN_DISTANCE_OF_RESAMPLING if is_resampling else MIN_DISTANCE_IN_BOUNDS
+
+
 def indistinguishable_readings(case: Case, expected: Expected) -> Iterator[str]:
     """Yield the description of each other reading with a different result that the error bound would accept."""
     target = expected.target
@@ -97,7 +105,7 @@ def indistinguishable_readings(case: Case, expected: Expected) -> Iterator[str]:
         if other.value.shape != right.shape or np.array_equal(other.value, right, equal_nan=True):
             continue
         # One element is enough, because a backend must agree everywhere.
-        if not (target.exact.distance(other.value) >= MIN_DISTANCE_IN_BOUNDS * target.bound).any():
+        if not (target.exact.distance(other.value) >= min_distance(case) * target.bound).any():
             yield reading.description
 
 

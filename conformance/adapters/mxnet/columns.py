@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.adapters.api import Code, Step, Unsupported, call, tuple_of
 from conformance.adapters.api.columns.recipes import PLANE_RANK, UnfoldRecipe, with_one_window_axis, with_window_axes
 from conformance.adapters.mxnet import blocks, windows
-from conformance.adapters.mxnet.calls import ArrayApi
+from conformance.adapters.mxnet.calls import NO_BFLOAT16, ArrayApi
 from conformance.cases.operators import BlockOrder
 
 FUNCTIONS = {"unfold": "im2col", "fold": "col2im"}
@@ -19,6 +19,8 @@ NO_OTHER_RANK = Unsupported(
 
 def nd_columns(step: Step) -> Code:
     """Return the call of mxnet.nd."""
+    if step.dtype == "bfloat16":
+        return NO_BFLOAT16
     if step.parameters.get("order", BlockOrder.CRD) != BlockOrder.CRD:
         return Unsupported("the call has the order crd")
     if step.rank != PLANE_RANK:

@@ -41,7 +41,7 @@ SESSION = (
 # Observed with OpenCV 5.0.0.
 KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, frozenset({"float32"})),
-    **dict.fromkeys(("lp_pool", "max_unpool"), frozenset[str]()),
+    **dict.fromkeys(("lp_pool", "max_unpool", "fold"), frozenset[str]()),
     "resize": frozenset({"float32", "int8", "uint8"}),
     "pad": ALL_DTYPES,
     **QUANTIZE_DTYPES,
@@ -76,6 +76,8 @@ def node_limit(step: Step) -> Unsupported | None:
 def _no_kernel(node: str, dtype: str) -> Unsupported:
     if node in ("LpPool", "MaxUnpool"):
         return Unsupported(f'"the model cannot be loaded: Unsupported operations: {node}"')
+    if node == "Col2Im":
+        return Unsupported('"Can\'t create layer of type Col2Im"')
     if node == "Resize" and dtype == "float64":
         return FLOAT32_RESIZE
     return Unsupported(f"{node} has no kernel for {dtype}")

@@ -18,7 +18,6 @@ from conformance.adapters.routes import (
     tensorflow_js,
     tensorflow_lite,
     tensorflow_onnx,
-    torch_aotinductor,
     torch_executorch,
     torch_onnx,
 )
@@ -39,7 +38,6 @@ def _variant(module: ModuleType) -> AdapterVariant:
 VARIANTS = {
     "torch": _variant(torch_onnx),
     "executorch": _variant(torch_executorch),
-    "aotinductor": _variant(torch_aotinductor),
     "tensorflow": _variant(tensorflow_lite),
     "tf2onnx": _variant(tensorflow_onnx),
     "tfjs": _variant(tensorflow_js),

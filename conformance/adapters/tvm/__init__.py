@@ -43,6 +43,7 @@ NO_INDICES = Unsupported(
     '"Missing outputs during conversion. Expected 2 but Got 1 in MaxPool."',
     "https://github.com/apache/tvm/issues/14614",
 )
+NO_COL2IM = Unsupported('"The following operators are not supported for frontend ONNX: Col2Im"')
 NO_BOOL_REDUCTION = Unsupported('ReduceMax and ReduceMin of bool: "Cannot decide min_value for type bool"')
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 NO_BFLOAT16_POWER = Unsupported('power of bfloat16: "power only applies to float"')
@@ -52,6 +53,8 @@ def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: the frontend rejects it, or the schema does not allow its dtype."""
     if step.operator == "max_pool_with_indices" and step.parameters.get("output") == "indices":
         return NO_INDICES
+    if step.operator == "fold":
+        return NO_COL2IM
     if step.operator == "lp_pool" and step.dtype == "bfloat16":
         return NO_BFLOAT16_POWER
     return unsupported_by_schema(step) or unsupported_output_padding(step)

@@ -15,7 +15,6 @@ KERAS_BACKENDS = ("routes-keras-torch", "routes-keras-tensorflow", "routes-keras
 BACKENDS = (
     "routes-torch",
     "routes-executorch",
-    "routes-aotinductor",
     "routes-tensorflow",
     "routes-tf2onnx",
     "routes-tfjs",
@@ -64,7 +63,7 @@ def test_export_stage_does_not_run_the_model(route):
     text = program_text(CONVOLUTION, route.route.export)
     assert "\n    x = np.asarray(x)\n" in text
     runtimes = {"session", "compiled", "interpreter", "ReferenceEvaluator", "binary", "eval_module", "load_program"}
-    runtimes |= {"aoti_load_package", "run_graph_model"}
+    runtimes |= {"run_graph_model"}
     assert not runtimes & {*re.findall(r"\w+", text)}
 
 
@@ -108,8 +107,8 @@ DYNAMIC_ROUTES = [route for route in ROUTES if ".dynamic" in route.name]
 def test_every_exporter_has_a_route_with_symbolic_extents():
     names = {route.name for route in ROUTES}
     # ExecuTorch plans its memory for the largest extents, which these models do not have. Functional models of Keras
-    # contain calls with the extents of the case. Models of AOTInductor and jax2onnx have fixed extents here.
-    without = [route.name for route in ROUTES if re.search("executorch|aotinductor|keras|jax2onnx", route.name)]
+    # contain calls with the extents of the case. Models of jax2onnx have fixed extents here.
+    without = [route.name for route in ROUTES if re.search("executorch|keras|jax2onnx", route.name)]
     fixed = [route.name for route in ROUTES if route not in DYNAMIC_ROUTES and route.name not in without]
     assert {name.replace(ROUTE_ARROW, f".dynamic{ROUTE_ARROW}") for name in fixed} <= names
 
