@@ -18,7 +18,6 @@ from reference.operators import (
     convolution as _convolution,
     convolution_grad as _convolution_grad,
     fractional_pooling as _fractional_pooling,
-    grid_sampling as _grid_sampling,
     indexed_grad as _indexed_grad,
     lp_pooling as _lp_pooling,
     lp_pooling_grad as _lp_pooling_grad,
@@ -27,13 +26,13 @@ from reference.operators import (
     pooling as _pooling,
     pooling_grad as _pooling_grad,
     quantization as _quantization,
-    resizing as _resizing,
     softmax_pooling as _softmax_pooling,
     softmax_pooling_grad as _softmax_pooling_grad,
     stochastic_pooling as _stochastic_pooling,
     stochastic_pooling_grad as _stochastic_pooling_grad,
     unfolding as _unfolding,
 )
+from reference.operators.resampling import grid_sampling as _grid_sampling, resizing as _resizing
 from reference.registry import OPERATORS, values_only
 
 max_pool = values_only(_pooling.max_pool)

@@ -195,7 +195,7 @@ def test_adapters_import_the_interface_and_their_own_package_only(path):
     shared = {"keras": {"tensorflow", "torch", "jax"}}
     shared |= {runtime: {"onnx"} for runtime in ("onnxruntime", "onnx2torch", "opencv", "openvino", "tract", "tvm")}
     shared["ortjs"] = {"onnx", "onnxruntime"}
-    shared["routes"] = {"jax", "keras", "openvino", "tensorflow", "torch"}
+    shared["routes"] = {"jax", "keras", "openvino", "tensorflow", "tfjs", "torch"}
     parts = path.relative_to(ROOT / "conformance" / "adapters").parts
     own = parts[0] if len(parts) > 1 else ""
     found = {name.split(".")[2] for name in imports(path) if name.startswith("conformance.adapters.")}

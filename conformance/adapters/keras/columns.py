@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from conformance.adapters.api import FLOATING, Code, Step, Unsupported, call, dilation_argument, per_axis, tuple_of
+from conformance.adapters.api import (
+    FLOATING,
+    Code,
+    Step,
+    Unsupported,
+    call,
+    dilation_argument,
+    named_padding,
+    per_axis,
+    tuple_of,
+)
 from conformance.adapters.api.columns.recipes import PLANE_RANK, UnfoldRecipe
-from conformance.adapters.api.words import named_padding
 from conformance.adapters.keras import blocks, pooling
 from conformance.adapters.keras.engines import Engine
 from conformance.cases.operators import BlockOrder, PaddingWord

@@ -1,4 +1,4 @@
-"""Tests of reference.operators.grid_sampling."""
+"""Tests of reference.operators.resampling.grid_sampling."""
 
 from fractions import Fraction
 

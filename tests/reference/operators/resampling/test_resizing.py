@@ -1,4 +1,4 @@
-"""Tests of reference.operators.resizing."""
+"""Tests of reference.operators.resampling.resizing."""
 
 from fractions import Fraction
 

@@ -1,0 +1,1 @@
+"""Operators that interpolate: resizing, and sampling at the points of a grid."""
