@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from conformance.adapters.api import Code, Step, Unsupported, call
+from conformance.adapters.api import Code, Step, Unsupported, call, named_padding
 from conformance.adapters.api.columns.recipes import PLANE_RANK
-from conformance.adapters.api.words import named_padding
 from conformance.cases.operators import BlockOrder, PaddingWord
 
 PADDING_NAMES = {
