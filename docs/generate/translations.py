@@ -143,7 +143,11 @@ def _heading_anchor(title: str) -> str:
 def translate_command_text(request: CaseRequest) -> str:
     """Return the command that prints the programs of a request."""
     parameters = (f"--{key.replace('_', '-')}{_option_value(value)}" for key, value in request.parameters.items())
-    inputs = ["--bias"] * request.bias + [f"--gradient {request.gradient}"] * bool(request.gradient)
+    inputs = (
+        [f"--dtype {request.dtype}"] * (request.dtype != "float32")
+        + ["--bias"] * request.bias
+        + [f"--gradient {request.gradient}"] * bool(request.gradient)
+    )
     return " ".join(["conformance translate", request.operator, *parameters, *inputs])
 
 

@@ -37,7 +37,8 @@ RESET = ""
 SESSION = (
     'executable = tvm.compile(from_onnx(model), target="llvm")',
     "machine = relax.VirtualMachine(executable, tvm.cpu())",
-    'x = machine["main"](*[tvm.runtime.tensor(array) for array in inputs.values()]).numpy()',
+    "tensors = map(tvm.runtime.tensor, inputs.values())",
+    'x = machine["main"](*tensors).numpy()',
 )
 NO_INDICES = Unsupported(
     '"Missing outputs during conversion. Expected 2 but Got 1 in MaxPool."',
