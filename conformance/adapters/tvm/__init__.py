@@ -37,8 +37,8 @@ RESET = ""
 SESSION = (
     'executable = tvm.compile(from_onnx(model), target="llvm")',
     "machine = relax.VirtualMachine(executable, tvm.cpu())",
-    "tensors = map(tvm.runtime.tensor, inputs.values())",
-    'x = machine["main"](*tensors).numpy()',
+    'main = machine["main"]',
+    "x = main(*map(tvm.runtime.tensor, inputs.values())).numpy()",
 )
 NO_INDICES = Unsupported(
     '"Missing outputs during conversion. Expected 2 but Got 1 in MaxPool."',
