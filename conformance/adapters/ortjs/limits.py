@@ -26,6 +26,8 @@ NO_GROUPS = Unsupported('"Conv3D does not support grouped convolution"')
 NO_UNEQUAL_PADS = Unsupported('Conv of three axes takes equal pads only: "Unsupported padding parameter"')
 NO_INFINITE_VALUE = Unsupported("a shader with the value of Pad: \"'Infinity' : undeclared identifier\"")
 NO_RESIZED_ROWS_OR_VOLUMES = Unsupported('"Cubic mode only supports input dims 2 and 4"')
+NO_ANTIALIASING = Unsupported('"Only default value (0) for Antialias attribute is supported"')
+NO_EXCLUDED_CELLS = Unsupported('"exclude_outside can be set to 1 only when mode is CUBIC"')
 NO_SIZES = Unsupported('Resize with sizes: "data type is not float (float32, float64)"')
 NO_NEAREST = Unsupported("\"resize (packed) does not support mode: 'nearest'\"")
 NO_INDICES = Unsupported("MaxPool does not return indices on a graphics card")
@@ -41,7 +43,7 @@ def _missing_kernel(step: Step) -> Unsupported | None:
 
 def webgpu_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node on `webgpu`."""
-    unsupported = _missing_kernel(step) or _cubic_limit(step)
+    unsupported = _missing_kernel(step) or _resize_limit(step)
     if unsupported or step.rank <= PLANE_RANK:
         return unsupported
     if step.operator == "conv_transpose":
@@ -57,11 +59,15 @@ def jsep_limit(step: Step) -> Unsupported | None:
         return Unsupported('"Pooling with kernelShape.length > 2 is not supported for NHWC format."')
     if step.operator == "conv_transpose" and step.rank > PLANE_RANK:
         return Unsupported('"currently only support 2-dimensional conv"')
-    return _missing_kernel(step) or _cubic_limit(step)
+    return _missing_kernel(step) or _resize_limit(step)
 
 
-def _cubic_limit(step: Step) -> Unsupported | None:
-    is_cubic = step.operator == "resize" and step.parameters["mode"] == ResizeMode.CUBIC
+def _resize_limit(step: Step) -> Unsupported | None:
+    if step.operator != "resize":
+        return None
+    if step.parameters.get("antialias"):
+        return NO_ANTIALIASING
+    is_cubic = step.parameters["mode"] == ResizeMode.CUBIC
     return NO_RESIZED_ROWS_OR_VOLUMES if is_cubic and step.rank != PLANE_RANK else None
 
 
@@ -79,6 +85,8 @@ def webgl_limit(step: Step) -> Unsupported | None:
 def _webgl_resize_limit(step: Step) -> Unsupported | None:
     if step.parameters.get("size") is not None:
         return NO_SIZES
+    if step.parameters.get("exclude_outside") and step.parameters["mode"] != ResizeMode.CUBIC:
+        return NO_EXCLUDED_CELLS
     return NO_NEAREST if step.parameters["mode"] == ResizeMode.NEAREST else None
 
 
