@@ -202,5 +202,6 @@ def _per_channel(name: str, value: object, x: Array) -> Array:
         return np.array(value, object)
     listed = list(value)  # type: ignore[call-overload]
     if len(listed) != x.shape[1]:
-        raise ValueError(f"{name} has {len(listed)} entries: expected {x.shape[1]}, one for each channel of x")
+        entries = f"{name} {listed!r} has {len(listed)} entries"
+        raise ValueError(f"{entries}: expected {x.shape[1]}, one for each channel of x")
     return np.array(listed, object).reshape(-1, *(1,) * (x.ndim - 2))

@@ -28,6 +28,7 @@ TOGETHER = [
     r"kernel takes \d+ channels: x has \d+",
     r"\d+ windows of \d+ exceed the input \d+ on axis \d: .*",
     r"(.*: )?(output|output_size) \(.*\) makes \d+ elements a plane: at most \d+",
+    r"x has extents \(.*\): output_size \(.*\) has \(.*\) windows",
     r"(draws|samples) have shape \(.*\): expected \(.*\), one per .*",
     r"(draws|samples) has dtype .*: accepted are .*",
 ]

@@ -44,8 +44,9 @@ CALLS = {
 KEYWORDS = {"resize_grad": {"size": 2}}
 
 
-def test_every_operator_has_a_gradient():
+def test_every_operator_has_a_gradient_except_those_of_eight_bits():
     operators = {name for name in reference.OPERATORS if not name.endswith("_grad")}
+    operators -= {"quantize", "dequantize", "quantized_avg_pool"}
     assert set(CALLS) == {name for name in reference.OPERATORS if name.endswith("_grad")}
     assert operators == {name.removesuffix("_grad") for name in CALLS}
 

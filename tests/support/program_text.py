@@ -34,6 +34,9 @@ ALLOWED_BUILTINS = {
     "tuple",
     "zip",
 }
+# The import that registers torch.ops.quantized_decomposed, and the call that makes a quantized tensor of integers.
+ALLOWED_IMPORTS = {("torch.ao.quantization.fx", "_decomposed")}
+ALLOWED_PRIVATE_NAMES = {"_make_per_tensor_quantized_tensor"}
 # Names of layouts and ranks: "NCHW", "2d".
 LAYOUT_OR_RANK = re.compile(r"[NOI]{1,2}C?D?H?W?C?|[1-3][dD]")
 assert set(dir(builtins)) >= ALLOWED_BUILTINS
@@ -77,6 +80,10 @@ def words(text):
     return {word.lower() for word in re.findall(r"[^\W\d_]+", LAYOUT_OR_RANK.sub(" ", text))}
 
 
+def is_allowed_import(node):
+    return isinstance(node, ast.ImportFrom) and {(node.module, one.name) for one in node.names} <= ALLOWED_IMPORTS
+
+
 def unexpected_parts(backend, case, text):
     """Yield each part of a program that is not allowed.
 
@@ -90,9 +97,9 @@ def unexpected_parts(backend, case, text):
     names = read_names(tree) - bound_names(tree) - setup_names(backend.setup) - ALLOWED_BUILTINS
     yield from (f"the name {name}" for name in sorted(names))
     for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)):
+        if isinstance(node, (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)) and not is_allowed_import(node):
             yield "an import, or a name of the module"
-        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_") and node.attr not in ALLOWED_PRIVATE_NAMES:
             yield f"the private attribute {node.attr}"
         text = node.attr if isinstance(node, ast.Attribute) else node.value if isinstance(node, ast.Constant) else None
         if isinstance(text, str) and not words(text) <= vocabulary():

@@ -16,7 +16,9 @@ def _loop_lines(step: Step, planes: int, columns: str, plane: str, statement: st
     """
     window, cells = step.window, prod(step.window)
     parts = (
-        f"q, i = divmod(k, {planes})" if step.parameters["order"] == BlockOrder.DCR else f"i, q = divmod(k, {cells})"
+        f"q, i = k // {planes}, k % {planes}"
+        if step.parameters["order"] == BlockOrder.DCR
+        else f"i, q = k // {cells}, k % {cells}"
     )
     before = tuple_of([pair[0] for pair in step.windows.pads])
     axes = f"zip(position, offset, {tuple_of(step.windows.stride)}, {tuple_of(step.dilation)}, {before})"

@@ -38,7 +38,7 @@ SESSION = (
     'executable = tvm.compile(from_onnx(model), target="llvm")',
     "machine = relax.VirtualMachine(executable, tvm.cpu())",
     'main = machine["main"]',
-    "x = main(*map(tvm.runtime.tensor, inputs.values())).numpy()",
+    "x = main(*[tvm.runtime.tensor(array) for array in inputs.values()]).numpy()",
 )
 NO_INDICES = Unsupported(
     '"Missing outputs during conversion. Expected 2 but Got 1 in MaxPool."',

@@ -141,8 +141,8 @@ def test_antialiasing_changes_nothing_when_the_output_is_larger(mode):
 def test_a_cell_that_is_excluded_is_not_read():
     x = row([np.inf, 1, 1, 1, 1, 1, 1, 1])
     got = reference.resize(x, size=4, mode="linear", antialias=True, exclude_outside=True)
-    assert np.isinf(got[0, 0, :2]).all()
-    assert got[0, 0, 2:].tolist() == [1, 1]
+    # The second cell reads the cells 1 to 4.
+    assert got[0, 0].tolist() == [np.inf, 1, 1, 1]
 
 
 def test_antialiasing_of_too_many_cells_is_rejected():
@@ -310,7 +310,8 @@ def test_the_bound_covers_antialiasing_in_float32(size, output, mode):
     exact = OPERATORS["resize"](x, size=output, mode=mode, **flags)
     got = np.einsum("oi,nci->nco", matrix, x)
     assert (exact.distance(got) <= exact.bound()).all()
-    assert exact.bound().max() < 0.01
+    # The error of a coordinate grows with the number of cells.
+    assert exact.bound().max() < max(0.01, size * 1e-4)
     grad = np.random.default_rng(4).standard_normal(got.shape).astype(np.float32)
     slope = OPERATORS["resize_grad"](grad, x, size=output, mode=mode, **flags)
     assert (slope.distance(np.einsum("oi,nco->nci", matrix, grad)) <= slope.bound()).all()
