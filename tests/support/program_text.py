@@ -34,9 +34,9 @@ ALLOWED_BUILTINS = {
     "tuple",
     "zip",
 }
-# The import that registers torch.ops.quantized_decomposed, and the call that makes a quantized tensor of integers.
+# The import that registers torch.ops.quantized_decomposed, and the calls that make a quantized tensor of integers.
 ALLOWED_IMPORTS = {("torch.ao.quantization.fx", "_decomposed")}
-ALLOWED_PRIVATE_NAMES = {"_make_per_tensor_quantized_tensor"}
+ALLOWED_PRIVATE_NAMES = {"_make_per_tensor_quantized_tensor", "_make_per_channel_quantized_tensor"}
 # Names of layouts and ranks: "NCHW", "2d".
 LAYOUT_OR_RANK = re.compile(r"[NOI]{1,2}C?D?H?W?C?|[1-3][dD]")
 assert set(dir(builtins)) >= ALLOWED_BUILTINS

@@ -301,7 +301,7 @@ def filtered_float32_weights(axis_size, output, mode):
     return matrix
 
 
-@pytest.mark.parametrize(("size", "output"), [(7, 16), (100, 33), (1000, 999), (999, 7), (31, 4097), (3, 1)])
+@pytest.mark.parametrize(("size", "output"), [(7, 16), (100, 33), (1000, 999), (999, 7), (31, 515), (3, 1)])
 @pytest.mark.parametrize("mode", ["linear", "cubic", "lanczos3", "lanczos5"])
 def test_the_bound_covers_antialiasing_in_float32(size, output, mode):
     x = np.random.default_rng(3).standard_normal((1, 1, size)).astype(np.float32)
