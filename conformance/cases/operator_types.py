@@ -149,6 +149,7 @@ class Parameter:
     id_prefix: text before the value in the id of a sweep's case. The id omits a default, except with `always_in_id`.
     is_geometric: whether it determines which input cells an output element depends on.
     only_in_mode: the only value of the parameter `mode` with which it has an effect; None if it always has one.
+    only_if_true: whether a flag has an effect only if it is true. Headings name it in that case only.
     """
 
     name: str
@@ -162,6 +163,7 @@ class Parameter:
     always_in_id: bool = False
     is_geometric: bool = False
     only_in_mode: str | None = None
+    only_if_true: bool = False
 
     @property
     def is_per_axis(self) -> bool:

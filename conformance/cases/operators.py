@@ -143,10 +143,10 @@ _PARAMETERS = (
               limits=(-1, 0), id_prefix="a", is_geometric=True, only_in_mode=ResizeMode.CUBIC.value),
     Parameter("antialias", ParameterKind.FLAG, False,
               "Whether the kernel is as wide as an output cell, if that is wider than a cell of the input.",
-              id_prefix="antialias", is_geometric=True),
+              id_prefix="antialias", is_geometric=True, only_if_true=True),
     Parameter("exclude_outside", ParameterKind.FLAG, False,
               "Whether cells beyond an end have the weight 0, and the others are divided by their sum.",
-              id_prefix="exclude", is_geometric=True),
+              id_prefix="exclude", is_geometric=True, only_if_true=True),
     Parameter("padding_mode", ParameterKind.CHOICE, OutsideMode.ZEROS.value,
               "The cells outside x that points of a grid read: zeros, the last cell (border), or x mirrored "
               "(reflection).",

@@ -40,8 +40,10 @@ class TranslatedCase:
 
 def _has_effect(name: str, given: Mapping[str, Any]) -> bool:
     """Whether a parameter has an effect in the mode of a call."""
-    mode = PARAMETERS[name].only_in_mode if name in PARAMETERS else None
-    return mode is None or mode == given.get("mode")
+    if name not in PARAMETERS:
+        return True
+    parameter = PARAMETERS[name]
+    return parameter.only_in_mode in (None, given.get("mode")) and not (parameter.only_if_true and not given[name])
 
 
 def text_lines(

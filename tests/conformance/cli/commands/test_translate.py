@@ -435,11 +435,9 @@ def test_translate_prints_a_program_for_every_primary_surface(conformance):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (
-            "resize --size 4 --mode linear",
-            "coordinates half_pixel, antialias false, exclude outside false; for",
-        ),
-        ("resize --size 4 --mode cubic", "cubic a -0.75, antialias false, exclude outside false; for"),
+        ("resize --size 4 --mode linear", "size 4 x 4, mode linear, coordinates half_pixel; for"),
+        ("resize --size 4 --mode linear --antialias", "coordinates half_pixel, antialias true; for"),
+        ("resize --size 4 --mode cubic", "mode cubic, coordinates half_pixel, cubic a -0.75; for"),
         ("pad --pads 1 --mode reflect", "pads 1 x 1, mode reflect; for"),
         ("pad --pads 1 --value 2", "pads 1 x 1, mode constant, value 2; for"),
     ],
