@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from conformance.cases.generators import GeneratorName
+from conformance.cases.arrays import dtype_kind
+from conformance.cases.generators import DtypeKind, GeneratorName
 from conformance.cases.operators import (
     PARAMETERS,
     PER_AXIS_KINDS,
@@ -278,11 +279,21 @@ def _has_valid_columns(level: FactorLevels, _size: Sequence[int], rank: int) -> 
 def _fits_channels(level: FactorLevels, _size: Sequence[int], _rank: int) -> bool:
     """Whether each list has a number for each channel, and zero points are numbers of the output's dtype."""
     lists = [value for name, value in level.items() if name in CHANNEL_PARAMETERS and isinstance(value, tuple)]
-    return all(len(value) == level["channels"] for value in lists) and not any(
-        number < 0 if level.get("output_dtype", level["dtype"]) == QuantizedDtype.UINT8 else number > MAX_INT8
-        for name in ("x_zero_point", "y_zero_point")
-        for number in np.ravel(level.get(name, 0))
-    )
+    return all(len(value) == level["channels"] for value in lists) and has_valid_zero_points(level)
+
+
+def has_valid_zero_points(level: FactorLevels) -> bool:
+    """Whether zero points are numbers of the dtype of quantized numbers."""
+    is_unsigned = level.get("output_dtype", level["dtype"]) == QuantizedDtype.UINT8
+    given = [number for name in ("x_zero_point", "y_zero_point") for number in np.ravel(level.get(name, 0))]
+    return not any(number < 0 if is_unsigned else number > MAX_INT8 for number in given)
+
+
+def has_valid_dtype(geometry: Geometry, level: FactorLevels) -> bool:
+    """Whether the operator accepts the dtype with the other levels: only the mode nearest resizes integers."""
+    is_floating = dtype_kind(level["dtype"]) is DtypeKind.FLOATING
+    is_resizable = geometry is not Geometry.RESAMPLING or is_floating or level.get("mode") == ResizeMode.NEAREST
+    return is_resizable and has_valid_zero_points(level)
 
 
 def _is_always_possible(_level: FactorLevels, _size: Sequence[int], _rank: int) -> bool:

@@ -20,12 +20,13 @@ from conformance.cases.parsing import DERIVED_SHAPE_INPUTS, parse_case
 from conformance.catalogue.factors import (
     FACTORS,
     FactorLevel,
+    has_valid_dtype,
     has_valid_pads,
     has_valid_windows,
     level_pairs,
     level_per_axis,
 )
-from conformance.catalogue.sweeps import MAX_ID_LENGTH, Sweep
+from conformance.catalogue.sweeps import DEFAULT_LEVELS, MAX_ID_LENGTH, Sweep
 from conformance.exploration.conditions.vocabulary import condition_features
 from conformance.exploration.draws.invalid_calls import Violation
 
@@ -126,7 +127,8 @@ class Candidate:
         is_sum = operator.has_weights and operator.geometry is Geometry.WINDOWS
         possible = DISPUTED_GEOMETRIES[operator.geometry] if operator.has_disputed_geometry or is_sum else None
         disputed = bool(possible and possible(self.levels, self.per_axis("extent"), self.rank))
-        return (disputed or self._sweep.is_possible(row)) and self._sweep.is_generated(row)
+        has_dtype = has_valid_dtype(operator.geometry, {**DEFAULT_LEVELS, **self.levels})
+        return has_dtype and (disputed or self._sweep.is_possible(row)) and self._sweep.is_generated(row)
 
     @cached_property
     def raw_case(self) -> dict[str, Any]:
@@ -191,7 +193,7 @@ class Candidate:
         """
         if self.array_use == ArrayUse.EXPANDED:
             return bool(self.levels.get("batch", 1) == 1)
-        if self.levels["dtype"] == BFLOAT16 and self.array_use in {ArrayUse.BYTE_SWAPPED, *NUMPY_USES}:
+        if self.levels.get("dtype") == BFLOAT16 and self.array_use in {ArrayUse.BYTE_SWAPPED, *NUMPY_USES}:
             return False
         return self.array_use not in NUMPY_USES or not OPERATORS[self.operator].is_gradient
 

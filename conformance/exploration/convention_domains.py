@@ -18,11 +18,12 @@ import numpy as np
 from conformance.cases.arrays import FLOATING_DTYPES, NUMPY_DTYPES
 from conformance.cases.case import ArrayUse
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
-from conformance.cases.operators import OPERATORS, Arithmetic, Geometry, Operator
+from conformance.cases.operators import CHANNEL_GEOMETRIES, OPERATORS, Arithmetic, Geometry, Operator
 from conformance.catalogue.factors import PADDING_REACH
 from conformance.exploration.candidate import WHOLE_NUMBER_VALUES, Candidate
 from conformance.exploration.draws.conventions import (
     EMPTY_FACTORS,
+    EMPTY_INTERVAL,
     LARGE_INTEGER_INPUT,
     LARGE_LOW,
     SIGNED_INTEGER_INPUT,
@@ -47,12 +48,14 @@ class ConventionDomain:
     contains: whether a candidate of one of these operators is in the domain.
     draw_inside: changes a draft so that it is often in the domain; None if every draw can be in the domain.
     marks: special values that put a candidate in the domain.
+    interval: one in this number of draws for the domain is changed by `draw_inside`.
     """
 
     conventions: Mapping[str, str]
     contains: Callable[[Candidate], bool]
     draw_inside: DraftChange | None
     marks: tuple[str, ...] = ()
+    interval: int = 1
 
 
 @cache
@@ -203,18 +206,29 @@ def _disputes_windows(arithmetic: Arithmetic) -> Callable[[Operator], bool]:
     )
 
 
-GEOMETRIES_WITH_CHANNELS = frozenset(Geometry) - {
-    Geometry.RESAMPLING, Geometry.SAMPLING, Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS
+GEOMETRIES_WITH_CHANNELS = frozenset(Geometry) - CHANNEL_GEOMETRIES - {
+    Geometry.RESAMPLING, Geometry.SAMPLING, Geometry.CELLS
 }  # fmt: skip
-"""Geometries with conventions about arrays without images or channels."""
+"""Geometries with conventions about arrays without channels."""
+GEOMETRIES_WITH_IMAGES = GEOMETRIES_WITH_CHANNELS | {Geometry.TO_COLUMNS, Geometry.FROM_COLUMNS, Geometry.CELLS}
+"""Geometries with conventions about arrays without images; those of columns have none about gradients."""
 GEOMETRIES_OF_EMPTY_AXES = frozenset({Geometry.GLOBAL, Geometry.BINS, Geometry.UNPOOLING})
 """Geometries whose candidates may have an axis without cells."""
+EMPTY_GEOMETRIES = {
+    "batch": GEOMETRIES_WITH_IMAGES, "channels": GEOMETRIES_WITH_CHANNELS, "extent": GEOMETRIES_OF_EMPTY_AXES
+}  # fmt: skip
 
 
 def _may_be_empty(name: str) -> Callable[[Operator], bool]:
-    geometries = GEOMETRIES_OF_EMPTY_AXES if name == "extent" else GEOMETRIES_WITH_CHANNELS
     others = {Arithmetic.EXPONENTIALS, Arithmetic.PROBABILITIES}
-    return lambda operator: operator.geometry in geometries and operator.arithmetic not in others
+
+    def applies(operator: Operator) -> bool:
+        is_quantized_window = operator.geometry is Geometry.WINDOWS and operator.arithmetic is Arithmetic.OTHER
+        is_column_gradient = operator.is_gradient and operator.geometry in CHANNEL_GEOMETRIES
+        has_convention = operator.geometry in EMPTY_GEOMETRIES[name] and operator.arithmetic not in others
+        return has_convention and not is_quantized_window and not is_column_gradient
+
+    return applies
 
 
 def _is_empty(name: str) -> Callable[[Candidate], bool]:
@@ -402,7 +416,9 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         ConventionDomain(
             _conventions(f"{{}}/empty-{name}", _may_be_empty(name)),
             _is_empty(name),
+            # One domain draws for all three.
             draw_empty if name == "batch" else None,
+            interval=EMPTY_INTERVAL,
         )
         for name in EMPTY_FACTORS
     ),

@@ -195,12 +195,12 @@ class OperatorSpace:
         """
         rng.start_draw()
         levels, inputs = self._draw_usual(rng, common=common)
-        changes = [domain.draw_inside for domain in domains_of(self.operator) if domain.draw_inside]
-        change = rng.choice(changes) if changes and rng.one_in(4) else None
-        if change:
-            levels, inputs = change((levels, inputs), rng)
+        domains = [domain for domain in domains_of(self.operator) if domain.draw_inside]
+        domain = rng.choice(domains) if domains and rng.one_in(4) else None
+        if domain and domain.draw_inside and (domain.interval == 1 or rng.one_in(domain.interval)):
+            levels, inputs = domain.draw_inside((levels, inputs), rng)
         candidate = Candidate(self.operator, levels, inputs)
-        return candidate if candidate.is_valid() and (change or not conventions_of(candidate)) else None
+        return candidate if candidate.is_valid() and (domain or not conventions_of(candidate)) else None
 
     def _draw_usual(self, rng: Rng, *, common: bool = False) -> tuple[dict[str, FactorLevel], InputOptions]:
         """Draw levels and inputs that are not meant to observe a convention."""

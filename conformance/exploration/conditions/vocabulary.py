@@ -279,7 +279,7 @@ def _absent_features(case: Case) -> Iterator[str]:
     dtype = NUMPY_DTYPES[case.dtype]
     yield "floating-point numbers" if dtype.kind in "fV" else "no floating-point numbers"
     yield f"{8 * dtype.itemsize}-bit numbers"
-    yield "one image" if case.shape[0] == 1 else "several images"
+    yield {0: "no image", 1: "one image"}.get(case.shape[0], "several images")
     if len(case.shape) == 3:  # noqa: PLR2004 - batch, channels and one axis
         yield "one axis"
     if not given.get("arrays"):

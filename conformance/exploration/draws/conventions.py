@@ -21,10 +21,10 @@ LARGE_LOW = 7500
 LARGE_INTEGER_INPUT = {"values": "integers", "low": LARGE_LOW, "high": 30_000}
 """Integers whose sums and powers leave the range of float16."""
 EMPTY_FACTORS = ("batch", "channels", "extent")
-MOVING_FACTORS = {"padding", "pads"}
-"""Factors of operators whose axes have at least one cell."""
 EMPTY_INTERVAL = 8
 """One in this number of draws about empty arrays has one. Nearly all of them are valid, unlike other draws."""
+MOVING_FACTORS = {"padding", "pads"}
+"""Factors of operators whose axes have at least one cell."""
 LEVELS_OF_EMPTY_AXIS: Mapping[str, FactorLevel] = {"extent": 0, "output_size": 1}
 MAX_EXTENT_FOR_LARGE_PADS = 9
 """Maximum extent of an axis whose pads are drawn beyond the extent."""
@@ -110,8 +110,6 @@ def draw_integer_dtype(dtype: str) -> DraftChange:
 def draw_empty(draft: CandidateDraft, rng: Rng) -> CandidateDraft:
     """Draw an input without images or channels, or with an axis without cells if it has no windows and no pads."""
     levels, inputs = draft
-    if not rng.one_in(EMPTY_INTERVAL):
-        return draft
     names = [
         name for name in EMPTY_FACTORS if name in levels and not (name == "extent" and MOVING_FACTORS & levels.keys())
     ]

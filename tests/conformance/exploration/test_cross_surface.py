@@ -25,7 +25,7 @@ from tests.support import fake_backends
 RIGHT = "x.mean(axis=tuple(range(2, x.ndim)), keepdims=True)"
 MAX_CORRECT_EXTENT = 1023
 WRONG_BEYOND = f"({RIGHT} * np.asarray(1 if max(x.shape[2:]) <= {MAX_CORRECT_EXTENT} else 1.25, x.dtype))"
-CASES = 80
+CASES = 160
 
 
 def averaging_surface(name, text):

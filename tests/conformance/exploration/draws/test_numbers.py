@@ -138,7 +138,7 @@ def test_integers_may_all_be_in_the_upper_half_of_their_range(sweeps):
 
 def test_words_are_drawn_for_a_quarter_of_the_cases_with_padding_by_name(sweeps):
     space = OperatorSpace.from_sweeps("max_pool", sweeps)
-    drawn = [space.draw(Rng("words", number)) for number in range(400)]
+    drawn = [space.draw(Rng("words", number)) for number in range(1600)]
     plain = [one for one in drawn if not (one.violation or one.following or one.array_use)]
     named = [one for one in plain if isinstance(one.levels["padding"], str)]
     worded = [one for one in named if one.has_words]
