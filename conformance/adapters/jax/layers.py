@@ -29,6 +29,7 @@ from conformance.adapters.api import (
     sizes_argument,
     spatial_entries,
 )
+from conformance.cases.operators import BlockOrder
 
 OPERAND_COUNT = 3
 """Length of `dimension_numbers`: input, kernel and output."""
@@ -222,6 +223,22 @@ LAX_LAYERS = (
         # lhs_dilation makes the call a transposed convolution, batch_group_count a gradient.
         required_values={"lhs_dilation": None, "batch_group_count": 1},
         ignored_arguments=("precision", "preferred_element_type", "out_sharding"),
+        adjust=_check_axis_names,
+    ),
+    LayerSignature(
+        "conv_general_dilated_patches(lhs, filter_shape, window_strides, padding, lhs_dilation=None, "
+        "rhs_dilation=None, dimension_numbers=None)",
+        "unfold",
+        {
+            "window": sizes_argument("filter_shape"),
+            "stride": sizes_argument("window_strides"),
+            "padding": padding_argument("padding", PADDING_NAMES),
+            "dilation": sizes_argument("rhs_dilation", default=1),
+        },
+        array_arguments=("lhs",),
+        required_values={"lhs_dilation": None},
+        ignored_arguments=("precision", "preferred_element_type"),
+        fixed_parameters={"order": BlockOrder.CRD.value},
         adjust=_check_axis_names,
     ),
     LayerSignature(

@@ -14,6 +14,7 @@ from conformance.adapters.api import (
     LayerSignature,
     array_pads,
     choice_argument,
+    named_padding_argument,
     number_argument,
     sizes_argument,
 )
@@ -111,6 +112,29 @@ RESIZE = LayerSignature(
     ignored_arguments=FILL_ARGUMENTS,
     adjust=_resized,
 )
+
+
+def _default_stride(_call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the stride of patches, which is the window by default."""
+    return {"stride": found.get("stride", found["window"])}
+
+
+PATCHES_LAYER = LayerSignature(
+    "extract_patches|extract_patches_3d(images, size, strides=None, dilation_rate=1, padding='valid', "
+    "data_format='channels_last')",
+    "unfold",
+    {
+        "window": sizes_argument("size"),
+        "stride": sizes_argument("strides"),
+        "dilation": sizes_argument("dilation_rate"),
+        "padding": named_padding_argument("padding"),
+    },
+    adjust=_default_stride,
+    array_arguments=("images",),
+    required_values={"data_format": (None, "channels_last")},
+    fixed_parameters={"order": BlockOrder.DCR.value},
+    has_rank_in_name=False,
+)
 BLOCK_LAYERS = block_layers(
     {operator: f"{operator}(x, block_size, data_format=None)" for operator in ("depth_to_space", "space_to_depth")},
     BlockOrder.DCR,
@@ -120,7 +144,8 @@ BLOCK_LAYERS = block_layers(
 )
 # keras.ops and keras.layers are the same on every engine; only the behaviour differs.
 OPS_DIALECT = Dialect(
-    ("keras.ops", "ops", "tf.keras.ops", "keras.ops.image", "ops.image"), (*OPS_LAYERS, RESIZE, *BLOCK_LAYERS)
+    ("keras.ops", "ops", "tf.keras.ops", "keras.ops.image", "ops.image"),
+    (*OPS_LAYERS, RESIZE, PATCHES_LAYER, *BLOCK_LAYERS),
 )
 DIALECTS = {
     **{f"keras-{engine}.ops": OPS_DIALECT for engine in VARIANTS},

@@ -18,12 +18,13 @@ from conformance.adapters.api import (
     count_argument,
     is_whole_number,
     modes_argument,
+    named_padding_argument,
     number_argument,
     padding_by_name,
     sizes_argument,
 )
 from conformance.adapters.openvino.blocks import MODES
-from conformance.cases.operators import Rounding
+from conformance.cases.operators import BlockOrder, Rounding
 from reference import Windows
 
 OPSET_MODULES = tuple(
@@ -243,4 +244,17 @@ BLOCK_LAYERS = tuple(
     for operator, array in (("depth_to_space", "node"), ("space_to_depth", "data"))
 )
 
-DIALECTS = {"openvino.opset": Dialect(("ops", "opset", *OPSET_MODULES), (*OPSET_LAYERS, *BLOCK_LAYERS))}
+PATCHES_LAYER = LayerSignature(
+    "extract_image_patches(image, sizes, strides, rates, auto_pad, name=None)",
+    "unfold",
+    {
+        "window": sizes_argument("sizes"),
+        "stride": sizes_argument("strides"),
+        "dilation": sizes_argument("rates"),
+        "padding": named_padding_argument("auto_pad", AUTO_PAD_NAMES),
+    },
+    array_arguments=("image",),
+    fixed_parameters={"order": BlockOrder.DCR.value},
+)
+
+DIALECTS = {"openvino.opset": Dialect(("ops", "opset", *OPSET_MODULES), (*OPSET_LAYERS, *BLOCK_LAYERS, PATCHES_LAYER))}

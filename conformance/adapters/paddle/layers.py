@@ -265,6 +265,17 @@ BLOCK_LAYERS = block_layers(
     required_values={"data_format": "NCHW"},
 )
 COLUMN_ARGUMENTS = ColumnArguments("kernel_sizes", "strides", "paddings", "dilations", "output_sizes")
+
+
+def _read_column_padding(call: BoundCall, value: Any) -> Any:
+    """Read the padding of all axes: a number, one for each axis, or those before all axes and those after them."""
+    rank = call.spatial_axes()
+    if isinstance(value, tuple) and len(value) == 2 * rank:
+        return tuple(zip(value[:rank], value[rank:], strict=True))
+    return sizes_argument("paddings").convert(call, value)
+
+
+COLUMN_PADDING = ArgumentReading("paddings", _read_column_padding)
 COLUMN_LAYERS = column_layers(
     {
         "unfold": f"Unfold(kernel_sizes, dilations=1, paddings=0, strides=1{NAME})",
@@ -272,6 +283,7 @@ COLUMN_LAYERS = column_layers(
     },
     BlockOrder.CRD,
     COLUMN_ARGUMENTS,
+    padding=COLUMN_PADDING,
     ignored=IGNORED,
 )
 COLUMN_TAIL = f"kernel_sizes, strides=1, paddings=0, dilations=1{NAME}"
@@ -280,6 +292,7 @@ COLUMN_FUNCTIONS = column_layers(
     BlockOrder.CRD,
     COLUMN_ARGUMENTS,
     array="x",
+    padding=COLUMN_PADDING,
     ignored=IGNORED,
 )
 BLOCK_FUNCTIONS = block_layers(

@@ -216,9 +216,13 @@ PAD_LAYER = LayerSignature(
 )
 
 
+OTHER_METHODS = {"bicubic": ResizeMode.CUBIC, "area": ResizeMode.AREA}
+
+
 def _resized(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
     """Return the size and the rule of `tf.image.resize`."""
-    read = half_pixel_interpolation(call.arguments["method"], antialias=call.arguments["antialias"])
+    given = call.arguments
+    read = half_pixel_interpolation(given["method"], antialias=given["antialias"], others=OTHER_METHODS)
     return {"size": plane_size(call.arguments["size"]), **read}
 
 
@@ -231,6 +235,18 @@ def _resized_by_old_rule(call: BoundCall, _found: dict[str, Any]) -> Mapping[str
     return {"size": plane_size(call.arguments["size"]), **rule}
 
 
+PATCHES_LAYER = LayerSignature(
+    "tf.image.extract_patches|tensorflow.image.extract_patches(images, sizes, strides, rates, padding, name=None)",
+    "unfold",
+    {
+        "window": _strides_argument("sizes"),
+        "stride": _strides_argument("strides"),
+        "dilation": _strides_argument("rates"),
+        "padding": named_padding_argument("padding"),
+    },
+    array_arguments=("images",),
+    fixed_parameters={"order": BlockOrder.DCR.value},
+)
 OLD_MODULES = ("tf.compat.v1.image", "tensorflow.compat.v1.image")
 RESIZING_LAYERS = (
     LayerSignature(
@@ -271,6 +287,6 @@ BLOCK_LAYERS = block_layers(
 DIALECTS = {
     "tf.nn": Dialect(
         ("tf.nn", "tensorflow.nn", "nn", "tf", "tf.image", "tensorflow.image", *OLD_MODULES),
-        (*TF_NN_LAYERS, TRANSPOSED_LAYER, PAD_LAYER, *RESIZING_LAYERS, *BLOCK_LAYERS),
+        (*TF_NN_LAYERS, TRANSPOSED_LAYER, PAD_LAYER, PATCHES_LAYER, *RESIZING_LAYERS, *BLOCK_LAYERS),
     )
 }

@@ -30,6 +30,7 @@ NOT_PARSED_BACK = {
     **{(surface, "grid_sample"): "layers with a grid are not read yet" for surface in DIALECTS},
     ("torch.nn", "fractional_max_pool"): "its samples are reversed",
     ("torch.nn.functional", "fractional_max_pool"): "its samples are reversed",
+    ("openvino.opset", "fold"): "its sizes are arrays",
     ("jax.lax", "global_max_pool"): "a reduction, not a layer",
     ("jax.lax", "global_avg_pool"): "a reduction, not a layer",
     ("flax.linen", "min_pool"): "flax exports no such layer",
@@ -47,6 +48,9 @@ NOT_PARSED_BACK = {
         for operator, why in {
             "pad": "its pads are an input",
             "max_pool_with_indices": "the selected output is not part of the node",
+            "fold": "its sizes are inputs",
+            "quantize": "its scale and zero point are inputs",
+            "dequantize": "its scale and zero point are inputs",
         }.items()
     },
     **{
@@ -69,7 +73,10 @@ def layer_text(program):
     lines = {ast.unparse(node.targets[0]): node.value for node in assigned}
     if "nodes" in lines:
         return ast.unparse(lines["nodes"].elts[-1])
-    layer = next((lines[name] for name in ("conv", "layer") if name in lines), lines["x"])
+    # The axis of all windows is split after the call of a framework that has one axis for them.
+    results = [node.value for node in assigned if ast.unparse(node.targets[0]) == "x"]
+    results = [value for value in results if not ast.unparse(value).startswith("x.reshape(")] or results
+    layer = next((lines[name] for name in ("conv", "layer") if name in lines), results[-1])
     if isinstance(layer, ast.Call) and layer.args and isinstance(layer.args[0], ast.Lambda):
         layer = layer.args[0].body
     # A conversion of the layer or of its result is no part of the layer.
@@ -89,6 +96,9 @@ def normalised(case):
     if parameters.get("output") == "values":
         del parameters["output"]
         return {"operator": "max_pool", **rounded(case, parameters)}
+    if case.operator == "resize" and parameters["mode"] == "area":
+        # PyTorch computes it by adaptive_avg_pool.
+        return {"operator": "adaptive_avg_pool", "output_size": case_step(case).output[2:]}
     if case.operator == "resize":
         return resized_cells(case)
     if case.operator == "conv_transpose":
@@ -116,11 +126,13 @@ def resized_cells(case):
     if given["mode"] == "nearest":
         return {"mode": "nearest", "cells": [axis.nearest(given["nearest_rounding"]).tolist() for axis in axes]}
     clamped = given["mode"] == "linear"
+    antialias = given.get("antialias", False) and any(axis.step > 1 for axis in axes)
+    flags = {"antialias": antialias, "excludes": given.get("exclude_outside", False) and (antialias or not clamped)}
     ends = [(0, axis.size - 1) if clamped else (-9, axis.size + 9) for axis in axes]
     cells = [
         [min(max(one, low), high) for one in axis.all_coordinates] for axis, (low, high) in zip(axes, ends, strict=True)
     ]
-    return {"mode": given["mode"], "cells": cells, "cubic_a": None if clamped else given["cubic_a"]}
+    return {"mode": given["mode"], "cells": cells, "cubic_a": None if clamped else given["cubic_a"], **flags}
 
 
 def parsed_case(text, surface, case):
@@ -223,6 +235,36 @@ def parsed_parameters(text, surface, shape=None):
             "ops.space_to_depth(x, 'depth_first', 2)",
             "space_to_depth",
             {"block": 2, "order": "crd"},
+        ),
+        (
+            "tf.nn",
+            "tf.image.extract_patches(x, (1, 2, 3, 1), strides=(1, 1, 2, 1), rates=(1, 1, 1, 1), padding='VALID')",
+            "unfold",
+            {"window": (2, 3), "stride": (1, 2), "dilation": (1, 1), "padding": 0, "order": "dcr"},
+        ),
+        (
+            "keras-torch.ops",
+            "keras.ops.image.extract_patches(x, (2, 3))",
+            "unfold",
+            {"window": (2, 3), "stride": (2, 3), "dilation": 1, "padding": 0, "order": "dcr"},
+        ),
+        (
+            "jax.lax",
+            "lax.conv_general_dilated_patches(x, (2, 3), (1, 2), [(0, 1), (1, 0)])",
+            "unfold",
+            {"window": (2, 3), "stride": (1, 2), "padding": ((0, 1), (1, 0)), "dilation": 1, "order": "crd"},
+        ),
+        (
+            "openvino.opset",
+            "ops.extract_image_patches(x, [2, 3], [1, 2], [1, 1], 'valid')",
+            "unfold",
+            {"window": (2, 3), "stride": (1, 2), "dilation": (1, 1), "padding": 0, "order": "dcr"},
+        ),
+        (
+            "paddle.nn",
+            "nn.Unfold((3, 2), paddings=[1, 0, 2, 1])",
+            "unfold",
+            {"window": (3, 2), "padding": ((1, 2), (0, 1)), "stride": 1, "dilation": 1, "order": "crd"},
         ),
         ("torch.nn", "nn.MaxPool2d(3, 2, 1)", "max_pool", {"window": 3, "stride": 2, "padding": 1}),
         ("torch.nn", "self.pool = torch.nn.MaxPool2d(kernel_size=(3, 2))", "max_pool", {"window": (3, 2)}),

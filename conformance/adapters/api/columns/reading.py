@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conformance.adapters.api.layer_arguments import sizes_argument
-from conformance.adapters.api.layers import LayerSignature
+from conformance.adapters.api.layers import ArgumentReading, LayerSignature
 from conformance.cases.operators import BlockOrder
 
 
@@ -27,14 +27,16 @@ def column_layers(
     names: ColumnArguments,
     *,
     array: str = "",
+    padding: ArgumentReading | None = None,
     ignored: tuple[str, ...] = (),
 ) -> tuple[LayerSignature, ...]:
     """Return the layers of a framework that has one order of channels, and one padding for both ends of an axis.
 
-    signatures: for each operator, the signature. array: the argument that is the input, for functions. ignored: the
-    arguments that do not change the result.
+    signatures: for each operator, the signature. array: the argument that is the input, for functions. padding: how
+    to read it, if it may differ between the ends of an axis. ignored: the arguments that do not change the result.
     """
     readings = {name: sizes_argument(getattr(names, name)) for name in ("window", "stride", "padding", "dilation")}
+    readings |= {"padding": padding} if padding else {}
     size = {"output_size": sizes_argument(names.output_size)}
     return tuple(
         LayerSignature(

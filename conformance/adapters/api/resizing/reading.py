@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from conformance.adapters.api.layer_arguments import is_whole_number, one_per_axis
@@ -51,31 +52,34 @@ def plane_size(size: Any) -> tuple[int, ...]:
     return (*size,)
 
 
+WITHOUT_KERNEL = frozenset({ResizeMode.NEAREST, ResizeMode.AREA})
 LANCZOS = {mode.value: mode for mode in (ResizeMode.LANCZOS3, ResizeMode.LANCZOS5)}
 
 
-def half_pixel_interpolation(interpolation: Any, *, antialias: Any = False) -> Mapping[str, Any]:
+def half_pixel_interpolation(
+    interpolation: Any, *, antialias: Any = False, others: Mapping[str, ResizeMode] = MappingProxyType({})
+) -> Mapping[str, Any]:
     """Return the parameters of an interpolation in Keras and tf.image: coordinates are those of the centre.
 
-    Raises UnreadableLayer for another interpolation. Without antialiasing, the kernel of `bicubic` depends on the
-    engine.
+    others: further methods; in Keras, the kernel of `bicubic` without antialiasing depends on the engine.
+    Raises UnreadableLayer for another interpolation.
     """
     if not isinstance(antialias, bool):
         raise UnreadableLayer(f"antialias={antialias!r}: neither True nor False")
     modes = {"nearest": ResizeMode.NEAREST, "bilinear": ResizeMode.LINEAR, **LANCZOS}
-    modes |= {"bicubic": ResizeMode.CUBIC} if antialias else {}
+    modes |= {**others, **({"bicubic": ResizeMode.CUBIC} if antialias else {})}
     name = str(interpolation).lower()
     if isinstance(interpolation, PlainName):  # a constant, such as tf.image.ResizeMethod.NEAREST_NEIGHBOR
         name = name.rpartition(".")[2].removesuffix("_neighbor")
     mode = modes.get(name)
     if mode is None:
         raise UnreadableLayer(
-            f"interpolation {interpolation!r}: only 'nearest', 'bilinear', 'lanczos3' and 'lanczos5' can be "
-            "translated, and 'bicubic' with antialias=True"
+            f"interpolation {interpolation!r}: only {', '.join(map(repr, modes))} can be translated"
+            f"{'' if 'bicubic' in modes else ', and bicubic with antialias=True'}"
         )
     nearest = {"nearest_rounding": PREFER_CEIL} if mode is ResizeMode.NEAREST else {}
-    excludes = antialias or name in LANCZOS
-    options = antialiasing(mode, antialias=antialias) if excludes and mode is not ResizeMode.NEAREST else {}
+    excludes = antialias or mode in {ResizeMode.CUBIC, *LANCZOS.values()}
+    options = antialiasing(mode, antialias=antialias) if excludes and mode not in WITHOUT_KERNEL else {}
     return {"mode": mode.value, "coordinates": HALF_PIXEL, **nearest, **options}
 
 

@@ -62,6 +62,23 @@ def read(surface, text, shape=None):
             {"size": (3, 4), "mode": "lanczos3", **CENTRES, "antialias": False, "exclude_outside": True},
         ),
         (
+            "tf.nn",
+            "tf.image.resize(x, [3, 4], method=tf.image.ResizeMethod.AREA)",
+            {"size": (3, 4), "mode": "area", **CENTRES},
+        ),
+        (
+            "tf.nn",
+            "tf.image.resize(x, [3, 4], method='bicubic')",
+            {
+                "size": (3, 4),
+                "mode": "cubic",
+                **CENTRES,
+                "antialias": False,
+                "exclude_outside": True,
+                "cubic_a": -0.5,
+            },
+        ),
+        (
             "keras-jax.ops",
             "keras.ops.image.resize(x, (3, 4), interpolation='bicubic', antialias=True)",
             {"size": (3, 4), "mode": "cubic", **CENTRES, **FILTER, "cubic_a": -0.5},
@@ -116,7 +133,7 @@ def test_the_mode_area_is_adaptive_average_pooling():
         ("tf.keras.layers", "layers.Resizing(3, 4, crop_to_aspect_ratio=True)", "only False can be translated"),
         ("tf.keras.layers", "layers.UpSampling2D(1.5)", "neither an integer"),
         ("tf.keras.layers", "layers.UpSampling2D(0)", "neither a positive number"),
-        ("tf.nn", "tf.image.resize(x, [3, 4], method=tf.image.ResizeMethod.AREA)", "only 'nearest', 'bilinear'"),
+        ("tf.nn", "tf.image.resize(x, [3, 4], method=tf.image.ResizeMethod.GAUSSIAN)", "only 'nearest', 'bilinear'"),
         ("keras-jax.ops", "keras.ops.image.resize(x, 3)", "not two positive integers"),
         ("tf.nn", "tf.image.resize(x, [3, 0])", "not two positive integers"),
         ("tf.nn", "tf.image.resize(x, [3, 4], antialias=1)", "antialias"),
