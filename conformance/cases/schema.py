@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance.cases.operators import OPERATORS
 from conformance.cases.schema_predicate import compile_definition
 from conformance.cases.yaml_reader import YamlDocument, YamlPath
 from conformance.system.error_lines import first_errors
@@ -20,6 +21,8 @@ from conformance.system.error_lines import first_errors
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
+CASE_LISTS, CASE_KEY_DEPTH = ("cases", "questions"), 3
+"""Keys of the lists of cases, and the length of the path to a key of a case: list, position and key."""
 ITEM_NAMES = {"cases": "case", "sweeps": "sweep", "questions": "question", "rejects": "valid case", "entries": "entry"}
 """Name of an item in error messages, by the key of its list."""
 MAX_QUOTED_VALUE_LENGTH = 60
@@ -106,7 +109,8 @@ def _errors_of(document: YamlDocument, error: ValidationError) -> Iterator[Docum
         # The value is None in its place, which the validator rejects a second time.
         return  # already reported as a YAML error
     for path, removable in [((*parent, key), True) for key in unknown] or [(parent, False)]:
-        message = f"{case_prefix(document, path)}{_error_text(error, path, path[-1] if removable else None)}"
+        text = _unknown_key_text(document, error, path) if removable else _error_text(error)
+        message = f"{case_prefix(document, path)}{_key_prefix(path)}{text}"
         yield DocumentError(document.line_of(path), message, path, removable)
 
 
@@ -120,16 +124,13 @@ def case_prefix(document: YamlDocument, path: YamlPath) -> str:
     return f"{ITEM_NAMES[str(path[0])]} {name if readable else f'number {path[1] + 1}'}: "
 
 
-def _error_text(error: ValidationError, path: YamlPath, unknown: str | int | None) -> str:
-    key = _key_prefix(path)
-    if unknown is not None:
-        return f"{key}unknown key{_nearest_key(str(unknown), error.schema)}"
+def _error_text(error: ValidationError) -> str:
     if error.validator == "required":
         instance: Any = error.instance
         required: Any = error.validator_value
         missing = [name for name in required if name not in instance]
-        return f"{key}needs the key {' and '.join(map(repr, missing))}"
-    return f"{key}{shorten(error.instance)} is not {_expected_type(error)}{_suggestion(error)}"
+        return f"needs the key {' and '.join(map(repr, missing))}"
+    return f"{shorten(error.instance)} is not {_expected_type(error)}{_suggestion(error)}"
 
 
 def _key_prefix(path: YamlPath) -> str:
@@ -146,9 +147,22 @@ def _unknown_keys(error: ValidationError) -> list[str]:
     return [key for key in instance if key not in schema.get("properties", {})]
 
 
-def _nearest_key(key: str, schema: Any) -> str:
-    near = difflib.get_close_matches(key, schema.get("properties", {}), 1)
-    return f", did you mean {near[0]!r}?" if near else f"; known keys: {', '.join(sorted(schema['properties']))}"
+def _unknown_key_text(document: YamlDocument, error: ValidationError, path: YamlPath) -> str:
+    """Return that a key is unknown, with the nearest known one, or with all known keys if none is near."""
+    schema: Any = error.schema
+    known = {*schema.get("properties", {})}
+    if path[0] in CASE_LISTS and len(path) == CASE_KEY_DEPTH:
+        known -= _keys_of_other_operators(document.data.get("operator"))
+    near = difflib.get_close_matches(str(path[-1]), sorted(known), 1)
+    return f"unknown key, did you mean {near[0]!r}?" if near else f"unknown key; known keys: {', '.join(sorted(known))}"
+
+
+def _keys_of_other_operators(operator: Any) -> set[str]:
+    """Return the parameters and inputs of all operators that this one has not; empty for an unknown operator."""
+    if not isinstance(operator, str) or operator not in OPERATORS:
+        return set()
+    keys = {name: {*one.defaults, *one.inputs, *one.optional_inputs} for name, one in OPERATORS.items()}
+    return set().union(*keys.values()) - keys[operator]
 
 
 def _expected_type(error: ValidationError) -> str:
