@@ -194,7 +194,7 @@ def _case_counter(progress: ReadProgress) -> Callable[[], None]:
 
 def _first_errors(path: Path, errors: Sequence[str], unchecked: int) -> list[str]:
     """Return the first errors of a file, and a last line if there are more. unchecked: cases without a check."""
-    if len(errors) <= MAX_FILE_ERRORS:
+    if len(errors) <= MAX_FILE_ERRORS and not unchecked:
         return list(errors)
     more = (
         f"and more; {unchecked:,} cases were not checked"
@@ -285,7 +285,8 @@ def _read_file(path: Path, reader: SweepReader, errors: list[str]) -> tuple[Iter
     items = [(kind, index) for kind in ("cases", "questions") for index in _positions_by_kind(document, kind)]
     cases: list[Case | None] = []
     for number, item in enumerate(items):
-        if len(errors) > MAX_FILE_ERRORS:
+        # The check of the schema stops earlier if errors have equal messages, as those of a YAML alias have.
+        if len(errors) > MAX_FILE_ERRORS or len(known) > MAX_FILE_ERRORS:
             # The schema has been checked further than the other rules.
             return [], len(items) - max([number, *(items.index(found) + 1 for found in by_item if found in items)])
         cases.append(_read_case(document, item, by_item.get(item, ()), errors))
