@@ -202,6 +202,7 @@ def _per_channel(name: str, value: object, x: Array) -> Array:
         return np.array(value, object)
     listed = list(value)  # type: ignore[call-overload]
     if len(listed) != x.shape[1]:
-        entries = f"{name} {listed!r} has {len(listed)} entries"
+        entries = f"{name} {value!r} has {len(listed)} entries"
         raise ValueError(f"{entries}: expected {x.shape[1]}, one for each channel of x")
-    return np.array(listed, object).reshape(-1, *(1,) * (x.ndim - 2))
+    # Not np.array, which makes an array of more axes of nested lists.
+    return np.fromiter(listed, object, len(listed)).reshape(-1, *(1,) * (x.ndim - 2))
