@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 MAX_SOURCE_LENGTH = 2_000
 MAX_LISTED_MODULES = 8
+MAX_EXTENTS = 8
 OUTPUT_METHOD = "output"
 """Method of a node with several outputs that returns one of them."""
 NON_FINITE_NAMES = ("inf", "-inf", "nan")
@@ -22,6 +23,12 @@ class PlainName(str):
     """A name as an argument, for example `x.dtype`. Its text is compared; the name is never resolved."""
 
     __slots__ = ()
+
+
+class ExtentName(PlainName):
+    """An extent of an array, `x.shape[0]`. index: the axis, negative from the last one."""
+
+    index: int
 
 
 class ReshapedName(PlainName):
@@ -194,8 +201,41 @@ def _literal_value(node: ast.expr) -> Any:
             else _raise_unreadable(node, "a minus sign before something that is not a number")
         )
     if isinstance(node, (ast.Tuple, ast.List)):
-        return tuple(_literal_value(item) for item in node.elts)
+        return tuple(value for item in node.elts for value in _item_values(item))
+    if isinstance(node, ast.Subscript):
+        return _extent_name(node.value, _index(node.slice))
     return _cast_value(node) if isinstance(node, ast.Call) else _dotted_name(node)
+
+
+def _item_values(node: ast.expr) -> list[Any]:
+    """Return the value of an item of a list, or the first extents of an array: `*x.shape[:2]`."""
+    if not isinstance(node, ast.Starred):
+        return [_literal_value(node)]
+    part = node.value
+    if not (isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice) and not part.slice.lower):
+        _raise_unreadable(node, "unpacked items other than *x.shape[:2] cannot be read")
+    count = _index(part.slice.upper)
+    if part.slice.step or count not in range(1, MAX_EXTENTS + 1):
+        _raise_unreadable(node, f"not the first extents of an array, at most {MAX_EXTENTS}")
+    return [_extent_name(part.value, number) for number in range(count)]
+
+
+def _extent_name(node: ast.expr, index: int) -> ExtentName:
+    """Return an extent of the shape of a name."""
+    name = _dotted_name(node)
+    if not name.endswith(".shape"):
+        _raise_unreadable(node, f"{name}[{index}] is not an extent of a shape")
+    extent = ExtentName(f"{name}[{index}]")
+    extent.index = index
+    return extent
+
+
+def _index(node: ast.expr | None) -> int:
+    """Return a constant index."""
+    value = None if node is None or isinstance(node, ast.Slice) else _literal_value(node)
+    if not isinstance(value, int) or isinstance(value, bool):
+        _raise_unreadable(node or ast.Constant(None), "an index is an integer")
+    return value
 
 
 def _cast_value(node: ast.Call) -> Any:

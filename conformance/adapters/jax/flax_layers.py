@@ -26,6 +26,7 @@ from conformance.adapters.jax.layers import (
     orientation_note,
     transposed_parameters,
 )
+from conformance.adapters.jax.resize_reading import IMAGE_PREFIXES, resize_signature
 
 WINDOW_ARGUMENTS = {
     "window": sizes_argument("window_shape"),
@@ -132,18 +133,25 @@ def _convolution_layers(
 
 # Flax has no padding of its own; its users call jnp.pad, with channels last.
 PAD_SIGNATURE = jnp_pad_signature(channels_last=True)
+RESIZE_SIGNATURE = resize_signature(channels_last=True)
 DIALECTS = {
     "flax.nnx": Dialect(
-        ("nnx", "flax.nnx", *JNP_PREFIXES),
+        ("nnx", "flax.nnx", *JNP_PREFIXES, *IMAGE_PREFIXES),
         (
             *LINEN_POOLING_LAYERS,
             *_convolution_layers("in_features, out_features", CHANNEL_ARGUMENTS, NNX_IGNORED_ARGUMENTS),
             PAD_SIGNATURE,
+            RESIZE_SIGNATURE,
         ),
     ),
     "flax.linen": Dialect(
-        ("nn", "linen", "flax.linen", *JNP_PREFIXES),
-        (*LINEN_POOLING_LAYERS, *_convolution_layers("features", {}, IGNORED_ARGUMENTS), PAD_SIGNATURE),
+        ("nn", "linen", "flax.linen", *JNP_PREFIXES, *IMAGE_PREFIXES),
+        (
+            *LINEN_POOLING_LAYERS,
+            *_convolution_layers("features", {}, IGNORED_ARGUMENTS),
+            PAD_SIGNATURE,
+            RESIZE_SIGNATURE,
+        ),
         ("apply",),
     ),
 }

@@ -29,6 +29,7 @@ from conformance.adapters.api import (
     sizes_argument,
     spatial_entries,
 )
+from conformance.adapters.jax.resize_reading import IMAGE_PREFIXES, resize_signature
 from conformance.cases.operators import BlockOrder
 
 OPERAND_COUNT = 3
@@ -271,5 +272,8 @@ LAX_LAYERS = (
 
 JNP_PREFIXES = ("jnp", "jax.numpy")
 DIALECTS = {
-    "jax.lax": Dialect(("lax", "jax.lax", *JNP_PREFIXES), (*LAX_LAYERS, jnp_pad_signature(channels_last=False)))
+    "jax.lax": Dialect(
+        ("lax", "jax.lax", *JNP_PREFIXES, *IMAGE_PREFIXES),
+        (*LAX_LAYERS, jnp_pad_signature(channels_last=False), resize_signature(channels_last=False)),
+    )
 }

@@ -8,7 +8,6 @@ from conformance.adapters.api import Code, Lowering, Step, Unsupported
 from conformance.adapters.api.resizing.rules import (
     HALF_PIXEL,
     LANCZOS_MODES,
-    NO_AREA,
     NO_REPEATED_ENDS,
     PREFER_CEIL,
     antialiases,
@@ -20,7 +19,8 @@ from conformance.adapters.api.resizing.rules import (
 )
 from conformance.cases.operators import ResizeMode
 
-METHODS = {mode: mode.value for mode in ResizeMode if mode is not ResizeMode.AREA}
+METHODS = {mode: mode.value for mode in ResizeMode}
+UNFILTERED = {METHODS[mode] for mode in (ResizeMode.NEAREST, ResizeMode.AREA)}
 PYTORCH_CUBIC, PYTORCH_CUBIC_A = "cubic-pytorch", -0.75
 CUBIC_A = -0.5
 NO_CUBIC = Unsupported(
@@ -31,8 +31,6 @@ NO_CUBIC = Unsupported(
 
 def _method(step: Step) -> str | Unsupported:
     mode = ResizeMode(step.parameters["mode"])
-    if mode is ResizeMode.AREA:
-        return NO_AREA
     if mode is ResizeMode.CUBIC and "cubic_a" in step.parameters and not excludes_outside(step):
         is_pytorch = step.parameters["cubic_a"] == PYTORCH_CUBIC_A and not antialiases(step)
         return PYTORCH_CUBIC if is_pytorch else NO_CUBIC
@@ -53,8 +51,8 @@ def _resize(step: Step, *, channels_last: bool) -> Code:
         return Unsupported("jax.image.resize takes a shape and no scale")
     extents = ", ".join(map(str, resized_extents(step)))
     shape = f"(x.shape[0], {extents}, x.shape[-1])" if channels_last else f"(*x.shape[:2], {extents})"
-    # The default is True, which filters when the output is smaller.
-    is_default = method == METHODS[ResizeMode.NEAREST] or antialiases(step) or "antialias" not in step.parameters
+    # The default is True, which filters when the output is smaller. Two methods do not depend on it.
+    is_default = method in UNFILTERED or antialiases(step) or "antialias" not in step.parameters
     antialias = "" if is_default else ", antialias=False"
     return f'jax.image.resize(x, {shape}, "{method}"{antialias})'
 

@@ -23,9 +23,9 @@ DIALECTS = registry.dialects()
 SURFACES = {name: describe.surfaces_by_name()[name][1] for name in DIALECTS}
 NOT_PARSED_BACK = {
     **{
-        (surface, "resize"): "its shape is an expression, or an input, or its signature is not written yet"
+        (surface, "resize"): "its sizes are inputs, or its signature is not written yet"
         for surface in DIALECTS
-        if not surface.startswith(("torch", "tf", "keras"))
+        if not surface.startswith(("torch", "tf", "keras", "jax", "flax"))
     },
     **{(surface, "grid_sample"): "layers with a grid are not read yet" for surface in DIALECTS},
     ("torch.nn", "fractional_max_pool"): "its samples are reversed",
