@@ -26,6 +26,7 @@ from reference.operators import (
     pooling as _pooling,
     pooling_grad as _pooling_grad,
     quantization as _quantization,
+    response_normalization as _response_normalization,
     softmax_pooling as _softmax_pooling,
     softmax_pooling_grad as _softmax_pooling_grad,
     stochastic_pooling as _stochastic_pooling,
@@ -81,6 +82,8 @@ unfold = values_only(_unfolding.unfold)
 unfold_grad = values_only(_unfolding.unfold_grad)
 fold = values_only(_unfolding.fold)
 fold_grad = values_only(_unfolding.fold_grad)
+lrn = values_only(_response_normalization.lrn)
+lrn_grad = values_only(_response_normalization.lrn_grad)
 quantize = values_only(_quantization.quantize)
 dequantize = values_only(_quantization.dequantize)
 quantized_avg_pool = values_only(_quantization.quantized_avg_pool)
@@ -116,6 +119,8 @@ __all__ = [
     "grid_sample_grad",
     "lp_pool",
     "lp_pool_grad",
+    "lrn",
+    "lrn_grad",
     "max_pool",
     "max_pool_grad",
     "max_pool_with_indices",

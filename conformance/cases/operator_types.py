@@ -85,6 +85,13 @@ class QuantizedDtype(Word):
     UINT8 = "uint8"
 
 
+class ExtraChannel(Word):
+    """The side of the extra channel of a window of an even number of channels."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
 class RoundMode(Word):
     """The whole number to which quantization rounds a number."""
 
@@ -210,6 +217,7 @@ class Geometry(Enum):
     TO_COLUMNS = "a window of the padded input becomes the channels of a cell"
     FROM_COLUMNS = "the channels of a cell are added to a window of the output, which padding crops"
     UNPOOLING = "each input is written to a given position of the output"
+    CHANNELS = "each output reads a window of the channels of its cell"
     CELLS = "each output is computed from the cell at its position"
 
 
@@ -222,6 +230,7 @@ FAMILIES: Mapping[Geometry, str] = MappingProxyType(
         Geometry.FROM_BLOCKS: "blocks",
         Geometry.TO_COLUMNS: "columns",
         Geometry.FROM_COLUMNS: "columns",
+        Geometry.CHANNELS: "normalization",
         Geometry.CELLS: "quantization",
     }
 )
@@ -317,7 +326,7 @@ class Operator:
     @property
     def changes_channels(self) -> bool:
         """Whether an output channel is not computed from the input channel of the same number alone."""
-        return self.has_weights or self.geometry in CHANNEL_GEOMETRIES
+        return self.has_weights or self.geometry is Geometry.CHANNELS or self.geometry in CHANNEL_GEOMETRIES
 
     @property
     def forward(self) -> str:

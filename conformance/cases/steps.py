@@ -15,7 +15,7 @@ from typing import Any
 
 from conformance.cases.arrays import Array
 from conformance.cases.case import ARRAYS_KEY, MIXED_KEY, WORDS_KEY, Case
-from conformance.cases.operators import OPERATORS, Geometry, PadMode, Rounding
+from conformance.cases.operators import CHANNEL_GEOMETRIES, OPERATORS, Geometry, PadMode, Rounding
 from reference import ResampledAxis, Windows, resampled_axes
 from reports.results.vocabulary import Word
 
@@ -150,7 +150,7 @@ class Step:
     def _channels_without_weights(self) -> int:
         """Return the number of output channels without weights: only blocks and columns change it."""
         described = OPERATORS.get(self.operator)
-        if described is None or not described.changes_channels:
+        if described is None or described.geometry not in CHANNEL_GEOMETRIES:
             return self.shape[1]
         has_block = "block" in described.defaults
         cells: int = self._block() ** self.rank if has_block else math.prod(self.windows.window)
@@ -221,6 +221,7 @@ GEOMETRY_EXTENTS: Mapping[Geometry, Callable[[Step], tuple[int, ...]]] = Mapping
         Geometry.TO_COLUMNS: lambda step: step.windows.output,
         Geometry.PADS: Step._padded_extents,
         Geometry.GLOBAL: lambda step: (1,) * step.rank,
+        Geometry.CHANNELS: lambda step: step.shape[2:],
         Geometry.CELLS: lambda step: step.shape[2:],
         Geometry.RESAMPLING: lambda step: tuple(axis.output for axis in step.resampled),
         Geometry.TO_BLOCKS: lambda step: tuple(step._block() * extent for extent in step.shape[2:]),

@@ -240,7 +240,8 @@ def _returns_indices(operator: Operator) -> bool:
 
 def _has_gradient_of_powers(operator: Operator) -> bool:
     """Whether the sign of x matters: a norm itself takes absolute values."""
-    return operator.arithmetic is Arithmetic.POWERS and operator.is_gradient
+    is_norm = operator.arithmetic is Arithmetic.POWERS and operator.geometry is Geometry.WINDOWS
+    return is_norm and operator.is_gradient
 
 
 SMALLEST_NORMAL = {

@@ -273,6 +273,16 @@ def column_count_mismatch(case: Case) -> bool:
         return False
 
 
+def local_size_is_zero(case: Case) -> bool:
+    """The number of channels in the window of a normalization is 0."""
+    return 0 in _parameter_values(case, "local_size")
+
+
+def negative_local_size(case: Case) -> bool:
+    """The number of channels in the window of a normalization is negative."""
+    return any(size < 0 for size in _parameter_values(case, "local_size"))
+
+
 def windows_exceed_input(case: Case) -> bool:
     """The input is too small for the windows of fractional pooling to start at different cells and fit inside."""
     along = (case.parameters["window"], case.parameters["output_size"])
@@ -323,6 +333,8 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "BlockDoesNotDivideExtent": block_does_not_divide_extent,
         "WindowDoesNotDivideChannels": window_does_not_divide_channels,
         "ColumnCountMismatch": column_count_mismatch,
+        "LocalSizeIsZero": local_size_is_zero,
+        "NegativeLocalSize": negative_local_size,
     }
 )
 
