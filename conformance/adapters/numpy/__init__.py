@@ -30,6 +30,7 @@ from conformance.adapters.numpy.blocks import (
     space_to_depth_gradient,
 )
 from conformance.adapters.numpy.grid_sampling import grid_sample, grid_sample_gradient
+from conformance.adapters.numpy.normalization import lrn, lrn_gradient
 from conformance.adapters.numpy.padding_convolution import (
     conv,
     conv_gradient,
@@ -71,6 +72,7 @@ PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "space_to_depth": (space_to_depth, space_to_depth_gradient),
     "unfold": (unfold, unfold_gradient),
     "fold": (fold, fold_gradient),
+    "lrn": (lrn, lrn_gradient),
     "max_unpool": (max_unpool, max_unpool_gradient),
     "conv": (conv, conv_gradient),
     "conv_transpose": (conv, conv_gradient),

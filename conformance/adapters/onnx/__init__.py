@@ -45,6 +45,10 @@ NO_MIRROR_OF_ONE_CELL = Unsupported(
     'GridSample divides by the distance between the mirrors: "cannot convert float infinity to integer"'
 )
 CLAMPED_COORDINATES = Unsupported("GridSample moves coordinates to the border, not cells, also in the mode cubic")
+ONE_CHANNEL_PER_ITEM = Unsupported(
+    "LRN normalizes as many channels as the batch has items, and copies the others", rejected_call=ANY_CALL
+)
+NO_LRN_RANK = Unsupported('"LRN only applies on 4D tensors"', rejected_call=ANY_CALL)
 FLOAT32_COORDINATES = Unsupported("GridSample rounds coordinates of float64 to float32")
 WRONG_INDICES = Unsupported(
     "MaxPool with stride 1 computes indices with its output size in place of its window size",
@@ -78,6 +82,7 @@ INCORRECT_NODES: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
     "max_pool_with_indices": (_is_dense_max_pool, WRONG_INDICES),
     "pad": (lambda step: min(map(min, step.padding)) < 0, NO_CROPPING),
     "resize": (lambda step: step.dtype == "bool", NO_BOOL_RESIZE),
+    "lrn": (lambda step: step.shape[0] != step.shape[1], ONE_CHANNEL_PER_ITEM),
     "global_max_pool": (lambda step: step.rank != 2, PLANES_ONLY),  # noqa: PLR2004 - two spatial axes
     # The evaluator halves the overhang to split it between both ends, so an overhang of 1 has no effect on averages.
     "avg_pool": (lambda step: _has_overhang(step, 2), WRONG_OVERHANG),
@@ -103,6 +108,10 @@ def _unsupported_rank(step: Step) -> Unsupported | None:
     return too_many_axes(step) if lacks else None
 
 
+def _lrn_limit(step: Step) -> Unsupported | None:
+    return NO_LRN_RANK if step.rank != 2 else None  # noqa: PLR2004 - two spatial axes
+
+
 def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: its schema rejects it, or its implementation is wrong or missing."""
     applies, wrong = INCORRECT_NODES.get(step.operator, (lambda _step: False, None))
@@ -112,6 +121,7 @@ def node_limit(step: Step) -> Unsupported | None:
         or _unsupported_rank(step)
         or unsupported_output_padding(step)
         or (_grid_limit(step) if step.operator == "grid_sample" else None)
+        or (_lrn_limit(step) if step.operator == "lrn" else None)
         or dropped
         or (wrong if applies(step) else None)
     )

@@ -27,7 +27,7 @@ from conformance.adapters.api import (
 from conformance.adapters.api.blocks.recipes import NO_RANK, PLANE_RANK, planes_in_order
 from conformance.adapters.api.resizing.grid_sampling import MODES
 from conformance.adapters.api.resizing.rules import PLAIN_MODES, excludes_outside
-from conformance.adapters.onnx import quantization
+from conformance.adapters.onnx import normalization, quantization
 from conformance.cases.operators import BlockOrder, PadMode, ResizeMode, Rounding
 
 # min_pool, softmax_pool and others are missing: ONNX has no node for them.
@@ -47,6 +47,7 @@ NODE_TYPES: Mapping[str, str] = {
     "depth_to_space": "DepthToSpace",
     "space_to_depth": "SpaceToDepth",
     "fold": "Col2Im",
+    "lrn": "LRN",
     "quantize": "QuantizeLinear",
     "dequantize": "DequantizeLinear",
     "relu": "Relu",
@@ -353,6 +354,7 @@ NODE_LOWERINGS: Mapping[str, Lowering] = {
     "depth_to_space": depth_to_space,
     "space_to_depth": space_to_depth,
     "fold": fold,
+    "lrn": normalization.lrn,
     "quantize": quantization.quantize,
     "dequantize": quantization.dequantize,
     "relu": lambda _step: "Relu(x)",

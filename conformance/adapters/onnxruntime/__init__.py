@@ -25,6 +25,7 @@ from conformance.adapters.api import (
     Unsupported,
     too_many_axes,
 )
+from conformance.adapters.api.normalization.recipes import is_even
 from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES
 from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
@@ -65,6 +66,9 @@ NO_BFLOAT16 = Unsupported(
     'the session returns no bfloat16 array: "No corresponding Numpy type for Tensor Type. bfloat16"'
 )
 PLANE_RANK = 2
+NO_LRN_RANK = Unsupported('LRN: "X_shape.NumDimensions() == 4 was false"', rejected_call=ANY_CALL)
+NO_EVEN_SIZE = Unsupported('LRN: "size_ % 2 == 1 was false"', rejected_call=ANY_CALL)
+NO_FACTOR_OF_ZERO = Unsupported('LRN: "alpha_ > 0.0f was false", and the same of beta', rejected_call=ANY_CALL)
 NO_CUBIC_RANK = Unsupported(
     "\"'Cubic' mode only support 2-D inputs ('Bicubic') or 4-D inputs\"", rejected_call=ANY_CALL
 )
@@ -83,6 +87,8 @@ def node_limit(step: Step) -> Unsupported | None:
     unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step)
     if unsupported or step.operator == "grid_sample":
         return unsupported or _grid_limit(step)
+    if step.operator == "lrn":
+        return _lrn_limit(step)
     if step.operator == "resize" and step.parameters["mode"] == ResizeMode.CUBIC and step.rank != PLANE_RANK:
         return NO_CUBIC_RANK
     # "Unsupported pooling size.": the pooling kernels have one to three axes; those of convolutions have any number.
@@ -95,6 +101,15 @@ def node_limit(step: Step) -> Unsupported | None:
     if step.kernel and not step.shape[1]:
         return NO_EMPTY_SUM
     return unsupported_output_padding(step)
+
+
+def _lrn_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use LRN, whose kernel is for planes, an odd size and a positive factor and power."""
+    if step.rank != PLANE_RANK:
+        return NO_LRN_RANK
+    if is_even(step) and step.parameters["local_size"] > 0:
+        return NO_EVEN_SIZE
+    return NO_FACTOR_OF_ZERO if 0 in {step.parameters.get("alpha"), step.parameters.get("beta")} else None
 
 
 def _grid_limit(step: Step) -> Unsupported | None:

@@ -1,0 +1,21 @@
+"""OpenVINO: `lrn`, which divides alpha by the size, and whose window has an odd number of channels."""
+
+from __future__ import annotations
+
+from conformance.adapters.api import Code, Step, Unsupported, call, number
+from conformance.adapters.api.normalization.recipes import alpha_of, is_even
+
+NO_DEFAULTS = Unsupported("the call has no defaults: alpha, beta, the bias and the size are required")
+NARROWER = Unsupported("an even size is one channel less than the window, without a change of the divisor of alpha")
+
+
+def lrn(step: Step) -> Code:
+    """Return the call. Its window is along the channels, axis 1."""
+    given = step.parameters
+    if not {"alpha", "beta", "k"} <= given.keys():
+        return NO_DEFAULTS
+    alpha = alpha_of(step, divides=True)
+    numbers = [number(float(value)) for value in (alpha, given["beta"], given["k"])]
+    text = call("ops.lrn", "x", "np.array([1])", *numbers, number(given["local_size"]))
+    # A convention leaves the side out, and observes the call.
+    return NARROWER if is_even(step) and given["local_size"] > 0 and "extra_channel" in given else text
