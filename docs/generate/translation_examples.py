@@ -130,6 +130,13 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
             dtype="int8",
         ),
     ),
+    "lrn": (
+        CommonCall("A window of five channels", {"local_size": 5, "alpha": 0.0001, "beta": 0.75}),
+        CommonCall("The parameters of AlexNet: alpha is not divided by the size",
+                   {"local_size": 5, "alpha": 0.0001, "beta": 0.75, "k": 2, "alpha_over_size": False}),
+        CommonCall("A window of four channels, one more after the own one",
+                   {"local_size": 4, "alpha": 0.0001, "extra_channel": "after"}),
+    ),
     "pad": (
         CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),
         CommonCall("A constant, asymmetric", {"pads": [[0, 1], [2, 1]], "value": -1}),

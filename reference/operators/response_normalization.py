@@ -461,10 +461,11 @@ def _decimal_total(terms: list[PowerTerm], power: Fraction, digits: int) -> tupl
     middle, error = Decimal(0), Decimal(0)
     for term in terms:
         logarithm = context.ln(_decimal(term.base, digits))
-        share = context.exp(-context.multiply(beta, logarithm))
+        # A minus sign would round to the digits of the context of the thread.
+        share = context.exp(context.multiply(beta, logarithm).copy_negate())
         part = context.multiply(_decimal(term.coefficient, digits), share)
         steps = abs(power) * (1 + 2 * math.ceil(abs(logarithm))) + 6 + len(terms)
-        middle, error = context.add(middle, part), context.add(error, part.copy_abs() * math.ceil(steps))
+        middle, error = context.add(middle, part), context.add(error, context.multiply(part.copy_abs(), Decimal(math.ceil(steps))))
     return middle, units_in_last_place(error, digits)
 
 

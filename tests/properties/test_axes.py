@@ -18,6 +18,7 @@ PARAMETERS = {
     Geometry.TRANSPOSED: (*WINDOWS, {"window": 2, "groups": 2}),
     Geometry.UNPOOLING: ({"output_size": 3},),
     Geometry.GLOBAL: ({},),
+    Geometry.CHANNELS: tuple({"local_size": size, "alpha": 1} for size in (3, 4)),
     Geometry.CELLS: ({"y_scale": 0.1},),
     Geometry.BINS: ({"output_size": 2},),
     Geometry.FRACTIONS: ({"window": 1, "output_size": 2},),

@@ -273,10 +273,14 @@ def test_flushed_products_and_the_rounding_of_what_is_left_add_up():
 
 
 def test_every_operator_has_an_adversary_or_rounds_nothing():
-    """The remaining operators are selections, whose bound is always 0, and interpolation, whose weights have errors."""
+    """The others are selections, whose bound is 0, interpolation, whose weights have errors, and normalization.
+
+    The tests of normalization evaluate its formula in several ways.
+    """
     adversarial = {name.split(",")[0] for name in worst_case_inputs.OPERATORS}
     interpolation = {"resize", "resize_grad", "grid_sample", "grid_sample_grad"}
-    assert adversarial == set(reference.OPERATORS) - SELECTIONS - {"max_unpool_grad"} - interpolation
+    normalization = {"lrn", "lrn_grad"}
+    assert adversarial == set(reference.OPERATORS) - SELECTIONS - {"max_unpool_grad"} - interpolation - normalization
 
 
 @pytest.mark.parametrize("name", sorted(SELECTIONS))

@@ -46,9 +46,11 @@ NO_MIRROR_OF_ONE_CELL = Unsupported(
 )
 CLAMPED_COORDINATES = Unsupported("GridSample moves coordinates to the border, not cells, also in the mode cubic")
 ONE_CHANNEL_PER_ITEM = Unsupported(
-    "LRN normalizes as many channels as the batch has items, and copies the others", rejected_call=ANY_CALL
+    "LRN normalizes as many channels as the batch has items, and copies the others",
+    "https://github.com/onnx/onnx/issues/7805",
 )
-NO_LRN_RANK = Unsupported('"LRN only applies on 4D tensors"', rejected_call=ANY_CALL)
+NO_LRN_RANK = Unsupported('"LRN only applies on 4D tensors"')
+FLOAT32_ATTRIBUTES = Unsupported("LRN divides alpha by the size in float32, also for float64")
 FLOAT32_COORDINATES = Unsupported("GridSample rounds coordinates of float64 to float32")
 WRONG_INDICES = Unsupported(
     "MaxPool with stride 1 computes indices with its output size in place of its window size",
@@ -109,7 +111,9 @@ def _unsupported_rank(step: Step) -> Unsupported | None:
 
 
 def _lrn_limit(step: Step) -> Unsupported | None:
-    return NO_LRN_RANK if step.rank != 2 else None  # noqa: PLR2004 - two spatial axes
+    if step.rank != 2:  # noqa: PLR2004 - two spatial axes
+        return NO_LRN_RANK
+    return FLOAT32_ATTRIBUTES if step.dtype == "float64" else None
 
 
 def node_limit(step: Step) -> Unsupported | None:

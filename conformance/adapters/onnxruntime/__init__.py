@@ -66,9 +66,9 @@ NO_BFLOAT16 = Unsupported(
     'the session returns no bfloat16 array: "No corresponding Numpy type for Tensor Type. bfloat16"'
 )
 PLANE_RANK = 2
-NO_LRN_RANK = Unsupported('LRN: "X_shape.NumDimensions() == 4 was false"', rejected_call=ANY_CALL)
+NO_LRN_RANK = Unsupported('LRN: "X_shape.NumDimensions() == 4 was false"')
 NO_EVEN_SIZE = Unsupported('LRN: "size_ % 2 == 1 was false"', rejected_call=ANY_CALL)
-NO_FACTOR_OF_ZERO = Unsupported('LRN: "alpha_ > 0.0f was false", and the same of beta', rejected_call=ANY_CALL)
+NO_FACTOR_OF_ZERO = Unsupported('LRN: "alpha_ > 0.0f was false", and the same of beta')
 NO_CUBIC_RANK = Unsupported(
     "\"'Cubic' mode only support 2-D inputs ('Bicubic') or 4-D inputs\"", rejected_call=ANY_CALL
 )

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from conformance.adapters.api import ALL_DTYPES, Step, Unsupported
+from conformance.adapters.api.normalization.recipes import is_even
 from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES
 from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
@@ -53,6 +54,8 @@ NO_EMPTY_RESULT = Unsupported("Net.forward returns None in place of an array wit
 NO_VOLUMES = Unsupported("global pooling takes at most two spatial axes")
 NO_VOLUME_INDICES = Unsupported("MaxPool with indices takes at most two spatial axes", rejected_call=ANY_CALL)
 NO_RESIZE_RANK = Unsupported("Resize takes two spatial axes", rejected_call=ANY_CALL)
+NO_EVEN_SIZE = Unsupported('LRN: "size % 2 == 1 && size > 0"', rejected_call=ANY_CALL)
+NO_LRN_RANK = Unsupported("LRN takes two spatial axes")
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 # Not run: neither a verdict nor a ledger entry could be stable.
 UNSTABLE_RESIZE = Unsupported("linear interpolation of one row returns other numbers in each run")
@@ -62,6 +65,8 @@ NO_WIDE_VALUE = Unsupported("Pad takes no value of uint64", rejected_call=ANY_CA
 def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: a missing layer or kernel, or its attributes."""
     unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step) or _without_cells(step)
+    if unsupported is None and step.operator == "lrn":
+        return _lrn_limit(step)
     if unsupported is None and step.operator == "resize":
         return _resize_limit(step)
     if unsupported or (step.rank <= MOST_AXES and step.operator != "pad"):
@@ -87,6 +92,13 @@ def _resize_limit(step: Step) -> Unsupported | None:
     if step.rank != PLANE_RANK:
         return NO_RESIZE_RANK
     return UNSTABLE_RESIZE if step.parameters["mode"] == ResizeMode.LINEAR and step.shape[2] == 1 else None
+
+
+def _lrn_limit(step: Step) -> Unsupported | None:
+    if step.rank != PLANE_RANK:
+        return NO_LRN_RANK
+    # A convention leaves the side out, and observes the call.
+    return NO_EVEN_SIZE if is_even(step) and "extra_channel" in step.parameters else None
 
 
 def _without_cells(step: Step) -> Unsupported | None:

@@ -12,10 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from conformance.adapters.api import Step, Surface, Unsupported, is_framework_same, too_many_axes
+from conformance.adapters.api.normalization.recipes import is_even
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, SCHEMA_DTYPES
 from conformance.adapters.onnx.graph import model_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
+from conformance.adapters.openvino.normalization import NARROWER
 from conformance.cases.operators import PadMode
 
 SESSION = (
@@ -44,6 +46,8 @@ def node_limit(step: Step) -> Unsupported | None:
         return too_many_axes(step)
     if step.operator == "grid_sample" and step.rank != PLANE_RANK:
         return NO_GRID_RANK
+    if step.operator == "lrn" and is_even(step) and "extra_channel" in step.parameters:
+        return NARROWER
     if step.operator == "fold" and step.rank != PLANE_RANK:
         return NO_COLUMNS_RANK
     if step.operator == "avg_pool" and _may_average_padding(step):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api import Code, Step, call, number
+from conformance.adapters.api import FLOATS, Code, Step, call, number
 from conformance.adapters.api.normalization.recipes import EVEN_IS_BEFORE, alpha_text, is_opposite, number_of
+from conformance.adapters.paddle.calls import no_kernel
 from conformance.cases.operators import ExtraChannel
 
 
@@ -26,6 +27,8 @@ DATA_FORMATS = {1: '"NCL"', 3: '"NCDHW"'}
 
 def lrn(step: Step, *, layer: bool) -> Code:
     """Return the call, or the layer created and called."""
+    if step.dtype not in FLOATS:
+        return no_kernel("local_response_norm", step.dtype)
     return EVEN_IS_BEFORE if is_opposite(step, ExtraChannel.BEFORE) else _text(step, layer=layer)
 
 
