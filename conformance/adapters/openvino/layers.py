@@ -22,6 +22,7 @@ from conformance.adapters.api import (
     padding_by_name,
     sizes_argument,
 )
+from conformance.adapters.api.normalization.reading import normalization_layer
 from conformance.adapters.openvino.blocks import MODES
 from conformance.cases.operators import Rounding
 from reference import Windows
@@ -243,4 +244,17 @@ BLOCK_LAYERS = tuple(
     for operator, array in (("depth_to_space", "node"), ("space_to_depth", "data"))
 )
 
-DIALECTS = {"openvino.opset": Dialect(("ops", "opset", *OPSET_MODULES), (*OPSET_LAYERS, *BLOCK_LAYERS))}
+NORMALIZATION_LAYER = normalization_layer(
+    "lrn(data, axes, alpha=1, beta=0.5, bias=1, size=5, name=None)",
+    side=None,
+    bias="bias",
+    array="data",
+    ignored=("name",),
+    required_values={"axes": ((1,), 1)},
+)
+
+DIALECTS = {
+    "openvino.opset": Dialect(
+        ("ops", "opset", *OPSET_MODULES), (*OPSET_LAYERS, *BLOCK_LAYERS, NORMALIZATION_LAYER)
+    )
+}

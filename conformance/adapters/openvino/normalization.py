@@ -5,17 +5,14 @@ from __future__ import annotations
 from conformance.adapters.api import Code, Step, Unsupported, call, number
 from conformance.adapters.api.normalization.recipes import alpha_of, is_even
 
-NO_DEFAULTS = Unsupported("the call has no defaults: alpha, beta, the bias and the size are required")
 NARROWER = Unsupported("an even size is one channel less than the window, without a change of the divisor of alpha")
 
 
 def lrn(step: Step) -> Code:
-    """Return the call. Its window is along the channels, axis 1."""
+    """Return the call. Its window is along the channels, axis 1. Numbers that a convention leaves out have defaults."""
     given = step.parameters
-    if not {"alpha", "beta", "k"} <= given.keys():
-        return NO_DEFAULTS
-    alpha = alpha_of(step, divides=True)
-    numbers = [number(float(value)) for value in (alpha, given["beta"], given["k"])]
-    text = call("ops.lrn", "x", "np.array([1])", *numbers, number(given["local_size"]))
+    numbers = {"alpha": alpha_of(step, divides=True), "beta": given.get("beta"), "bias": given.get("k")}
+    floats = {name: None if value is None else number(float(value)) for name, value in numbers.items()}
+    text = call("ops.lrn", "x", "np.array([1])", **floats, size=number(given["local_size"]))
     # A convention leaves the side out, and observes the call.
     return NARROWER if is_even(step) and given["local_size"] > 0 and "extra_channel" in given else text
