@@ -28,7 +28,7 @@ def _text(step: Step) -> str:
 
 def _unsupported(step: Step) -> Unsupported | None:
     # A convention leaves the side out, and observes the call.
-    if is_even(step) and step.parameters["local_size"] > 0 and "extra_channel" in step.parameters:
+    if is_even(step) and "extra_channel" in step.parameters:
         return NARROWER
     return None if step.dtype == "float32" else NO_DTYPE
 

@@ -107,7 +107,7 @@ def _lrn_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use LRN, whose kernel is for planes, an odd size and a positive factor and power."""
     if step.rank != PLANE_RANK:
         return NO_LRN_RANK
-    if is_even(step) and step.parameters["local_size"] > 0:
+    if is_even(step):
         return NO_EVEN_SIZE
     return NO_FACTOR_OF_ZERO if 0 in {step.parameters.get("alpha"), step.parameters.get("beta")} else None
 

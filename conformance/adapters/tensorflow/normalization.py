@@ -36,7 +36,7 @@ def _text(step: Step) -> str:
 
 
 def _unsupported(step: Step) -> Unsupported | None:
-    if is_even(step) and step.parameters["local_size"] > 0:
+    if is_even(step):
         return ONLY_ODD
     if step.dtype not in KERNEL_DTYPES:
         return NO_BFLOAT16 if step.dtype == "bfloat16" else NO_DOUBLE

@@ -18,8 +18,9 @@ ONLY_ODD = Unsupported("the call has windows of an odd number of channels")
 
 
 def is_even(step: Step) -> bool:
-    """Whether the window has an even number of channels."""
-    return step.parameters["local_size"] % 2 == 0
+    """Whether the window has an even number of channels, not 0 or less, which a call must reject."""
+    size: int = step.parameters["local_size"]
+    return size > 0 and size % 2 == 0
 
 
 def is_opposite(step: Step, side: ExtraChannel) -> bool:
