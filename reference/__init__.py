@@ -27,6 +27,7 @@ from reference.operators import (
     pooling_grad as _pooling_grad,
     quantization as _quantization,
     response_normalization as _response_normalization,
+    response_normalization_grad as _response_normalization_grad,
     softmax_pooling as _softmax_pooling,
     softmax_pooling_grad as _softmax_pooling_grad,
     stochastic_pooling as _stochastic_pooling,
@@ -83,7 +84,7 @@ unfold_grad = values_only(_unfolding.unfold_grad)
 fold = values_only(_unfolding.fold)
 fold_grad = values_only(_unfolding.fold_grad)
 lrn = values_only(_response_normalization.lrn)
-lrn_grad = values_only(_response_normalization.lrn_grad)
+lrn_grad = values_only(_response_normalization_grad.lrn_grad)
 quantize = values_only(_quantization.quantize)
 dequantize = values_only(_quantization.dequantize)
 quantized_avg_pool = values_only(_quantization.quantized_avg_pool)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # a run imports no YAML parser before it starts its first wor
 PER_AXIS_PARAMETERS = tuple(sorted(name for name, parameter in PARAMETERS.items() if parameter.is_per_axis))
 """Parameters with an entry for each spatial axis."""
 NUMBER_NAMES: Mapping[str, str] = {"p": "the power", "alpha": "alpha", "beta": "the power", "k": "the constant"}
-"""Parameters that are no NaN, whose comparison with the limits of the schema says nothing, with their words in errors."""
+"""Parameters that must not be NaN, which the limits of the schema do not exclude, with their words in errors."""
 DEFAULT_SEED = 1
 """Seed of a case whose call draws random numbers. In some calls 0 means a random seed."""
 # Keys of a case that are neither inputs nor parameters.

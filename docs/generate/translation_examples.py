@@ -132,10 +132,14 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
     ),
     "lrn": (
         CommonCall("A window of five channels", {"local_size": 5, "alpha": 0.0001, "beta": 0.75}),
-        CommonCall("The parameters of AlexNet: alpha is not divided by the size",
-                   {"local_size": 5, "alpha": 0.0001, "beta": 0.75, "k": 2, "alpha_over_size": False}),
-        CommonCall("A window of four channels, one more after the own one",
-                   {"local_size": 4, "alpha": 0.0001, "extra_channel": "after"}),
+        CommonCall(
+            "The parameters of AlexNet: alpha is not divided by the size",
+            {"local_size": 5, "alpha": 0.0001, "beta": 0.75, "k": 2, "alpha_over_size": False},
+        ),
+        CommonCall(
+            "A window of four channels, one more after the own one",
+            {"local_size": 4, "alpha": 0.0001, "extra_channel": "after"},
+        ),
     ),
     "pad": (
         CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import FLOAT_DTYPES, Array, DType, check_choice, check_image, parse_integer
+from reference.arguments import FLOAT_DTYPES, Array, check_choice, check_image, parse_integer
 from reference.arithmetic.bound import FUNCTION_ULPS, ROUNDING_SLACK, ROUNDOFFS_PER_ULP
-from reference.arithmetic.decimal_sums import DecimalSums, units_in_last_place, unlimited_context
 from reference.arithmetic.errorfree import FloatPair, to_float64, with_finite_only, zero_array
-from reference.arithmetic.exact import Exact, round_result
-from reference.arithmetic.norms import power_of_two_root
-from reference.arithmetic.rounding import FLOAT_FORMATS, Position, Positions, rational_to_pair
-from reference.operators.pooling_grad import check_gradient
+from reference.arithmetic.exact import Exact
+from reference.arithmetic.power_sums import PowerTerm, Terms, round_terms
+from reference.arithmetic.rounding import FLOAT_FORMATS, Position
 from reference.registry import operator
 
 EXTRA_CHANNELS = ("before", "after")
@@ -27,9 +23,6 @@ EXTRA_CHANNELS = ("before", "after")
 
 # With a larger exponent the powers of ordinary numbers leave the range of float64.
 MAX_BETA = 100
-
-# Enough digits for high + low to be full after a logarithm; doubled as often as a rounding needs.
-INITIAL_DIGITS = 42
 
 # Unit roundoff of float64.
 FLOAT64_ROUNDOFF = 2.0**-53
@@ -81,52 +74,10 @@ def lrn(
         return [PowerTerm(Fraction(denominators.finite[position]), denominators.exactly(position))]
 
     terms = Terms(denominators.is_regular, quotient)
-    exact = _round_terms(terms, formula, x.dtype, pair, given, special, np.ones((), np.int64), magnitude, extra)
+    exact = round_terms(terms, formula.power, x.dtype, pair, given, special, np.ones((), np.int64), magnitude, extra)
     # A quotient has the sign of x, also where it is 0 or rounds to 0.
     signed = np.where(np.isnan(exact.value), exact.value, np.copysign(exact.value, x))
     return replace(exact, value=signed)
-
-
-@operator
-def lrn_grad(
-    grad: npt.ArrayLike,
-    x: npt.ArrayLike,
-    local_size: int,
-    *,
-    alpha: float = 1e-4,
-    beta: float = 0.75,
-    k: float = 1,
-    alpha_over_size: bool = True,
-    extra_channel: str = "after",
-) -> Exact:
-    """Return g·D^−beta − 2a·beta·x·Σ g'·x'·D'^(−beta − 1), the sum over the channels whose windows contain this one.
-
-    D = k + a·Σ x² is the base of lrn, and g', x', D' are those of the other channel. grad: (n, c, *spatial), of the
-    dtype of x, floating. NaN, infinities and a D of 0 follow this formula in IEEE arithmetic. An exact zero is +0. n:
-    the windows, and the first term. Returns (n, c, *spatial). Raises ValueError if grad has not the shape of x, or for
-    what lrn refuses.
-    Source: the derivative of x·(k + a·Σ x²)^−beta; see lrn
-    """
-    x = check_image(x, FLOAT_DTYPES)
-    formula = Formula.of(local_size, alpha, beta, k, alpha_over_size, extra_channel)
-    wide, g = to_float64(x), to_float64(check_gradient(grad, x, x.shape))
-    denominators = Denominators(wide, formula)
-    regular = denominators.is_regular & np.isfinite(g)
-    with np.errstate(all="ignore"):
-        special = _special_gradients(denominators, g, regular)
-        g = np.where(regular, g, 0.0)
-        magnitude, extra = _gradient_errors(denominators, g, FLOAT_FORMATS[x.dtype].unit_roundoff)
-        pair = _gradient_pair(denominators, g)
-
-    def slopes(position: Position) -> list[PowerTerm]:
-        return [*_gradient_terms(denominators, g, position)]
-
-    terms = Terms(np.isfinite(special), slopes)
-    count = formula.reversed_windows.sums(np.ones(x.shape, np.int64)) + 1
-    return _round_terms(
-        terms, formula, x.dtype, pair, np.zeros(x.shape), np.where(np.isfinite(special), 0.0, special), count,
-        magnitude, extra,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -217,10 +168,8 @@ class Denominators:
         """Whether all numbers of the window are finite, and D is not 0."""
         windows, formula = self.formula.windows, self.formula
         is_finite = windows.sums((~np.isfinite(self.x)).astype(np.int64)) == 0
-        if formula.bias:
-            return is_finite
         has_square = windows.sums((self.finite != 0).astype(np.int64)) > 0
-        positive: Array = is_finite & has_square & (formula.scale > 0)
+        positive: Array = is_finite & (has_square & (formula.scale > 0) | bool(formula.bias))
         return positive
 
     @cached_property
@@ -248,7 +197,8 @@ class Denominators:
         """Return D at a position."""
         batch, channel, *cell = position
         window = self.formula.windows.of(channel, self.x.shape[1])
-        squares = (Fraction(float(self.finite[(batch, other, *cell)])) ** 2 for other in window)
+        places = ((batch, other, *cell) for other in window)
+        squares = (Fraction(float(self.finite[place])) ** 2 for place in places)
         return self.formula.bias + self.formula.scale * sum(squares, Fraction(0))
 
 
@@ -258,22 +208,6 @@ def _special_quotients(denominators: Denominators) -> Array:
     return quotients
 
 
-def _special_gradients(denominators: Denominators, grad: Array, regular: Array) -> Array:
-    """Return the gradients that are not finite in IEEE arithmetic, and finite numbers in the other elements.
-
-    Finite factors are reduced to their signs, so that a product is not finite only where it must not be.
-    """
-    if regular.all():
-        return np.zeros(grad.shape)
-    formula = denominators.formula
-    x, g = (np.where(np.isfinite(numbers), np.sign(numbers), numbers) for numbers in (denominators.x, grad))
-    power, base = float(formula.power), denominators.signs
-    slope = np.where(regular, 0.0, g * x * np.power(base, -power - 1))
-    factor = np.sign(float(2 * formula.scale * formula.power))
-    special: Array = g * np.power(base, -power) - factor * x * formula.reversed_windows.sums(slope)
-    return special
-
-
 def _quotient_pair(denominators: Denominators, given: Array) -> FloatPair:
     """Return the quotients in float64, with the error of float64 arithmetic. given: those that are not regular."""
     magnitude, extra = _quotient_errors(denominators, FLOAT64_ROUNDOFF)
@@ -281,24 +215,10 @@ def _quotient_pair(denominators: Denominators, given: Array) -> FloatPair:
     error = (4 * magnitude + extra) * FLOAT64_ROUNDOFF * ROUNDING_SLACK
     regular = denominators.is_regular
     high = np.where(regular, values, given)
-    return FloatPair(high, zero_array(high.shape), np.where(regular, _if_safe(denominators, error), 0.0))
+    return FloatPair(high, zero_array(high.shape), np.where(regular, if_safe(denominators, error), 0.0))
 
 
-def _gradient_pair(denominators: Denominators, grad: Array) -> FloatPair:
-    """Return the gradients in float64, with the error of float64 arithmetic."""
-    formula, x, bases = denominators.formula, denominators.finite, denominators.bases
-    powers = np.power(bases, -float(formula.power))
-    windows = formula.reversed_windows
-    slopes = windows.sums(grad * x * powers / bases)
-    values = grad * powers - float(2 * formula.scale * formula.power) * x * slopes
-    magnitude, extra = _gradient_errors(denominators, grad, FLOAT64_ROUNDOFF)
-    terms = windows.sums(np.ones(x.shape)) + 1
-    error = ((terms + 3) * magnitude + extra) * FLOAT64_ROUNDOFF * SECOND_ORDER
-    safe = windows.sums(_if_safe(denominators, np.zeros(x.shape)))
-    return FloatPair(values, zero_array(values.shape), error + safe)
-
-
-def _if_safe(denominators: Denominators, error: Array) -> Array:
+def if_safe(denominators: Denominators, error: Array) -> Array:
     """Return an error of float64 arithmetic, and infinity where a power may leave the range of float64."""
     formula = denominators.formula
     exponent = (abs(float(formula.power)) + 1) * denominators.logarithms
@@ -306,7 +226,7 @@ def _if_safe(denominators: Denominators, error: Array) -> Array:
     return np.where(is_safe, error, np.inf)
 
 
-def _power_error(denominators: Denominators, power: float, u: float) -> Array:
+def power_error(denominators: Denominators, power: float, u: float) -> Array:
     """Return the relative error of D^power in units of u, to first order, for the window of each element.
 
     1. D' = D(1 + θ): no term is negative. Each passes through its square, n − 1 additions, the addition of k, and at
@@ -326,167 +246,14 @@ def _power_error(denominators: Denominators, power: float, u: float) -> Array:
 def _quotient_errors(denominators: Denominators, u: float) -> tuple[Array, Array]:
     """Return the magnitude and extra of error_bound for one term x / D^beta or x·D^−beta.
 
-    With _power_error and at most four further factors, E units in all, it is within exp(±1.05·uE) of the exact one.
+    With power_error and at most four further factors, E units in all, it is within exp(±1.05·uE) of the exact one.
     """
     power = float(denominators.formula.power)
     size = np.abs(denominators.finite) * np.power(denominators.bases, -power)
-    return _perturbed(size, _power_error(denominators, power, u) + 4, u)
+    return perturbed(size, power_error(denominators, power, u) + 4, u)
 
 
-def _gradient_errors(denominators: Denominators, grad: Array, u: float) -> tuple[Array, Array]:
-    """Return the magnitude and extra of error_bound for the terms of a gradient.
-
-    A term is g·D^−beta, or one of the sum, which is computed as 2a·beta·x·g'·x'·D'^(−beta − 1), or with the factors
-    D'^(−2·beta) and D'^(beta − 1), the derivative of a quotient, so with powers that add up to at most 3|beta| + 1 and
-    three functions. There are at most 16 further factors 1 + δ: products, quotients and parameters. Both kinds of
-    terms are within exp(±1.05·uE) of the exact ones for E = _power_error(3|beta| + 1) + 4f + 16.
-    """
-    formula, x = denominators.formula, np.abs(denominators.finite)
-    power = float(formula.power)
-    steps = _power_error(denominators, 3 * abs(power) + 1, u) + 4 * FUNCTION_ROUNDOFFS + 16
-    powers = np.abs(grad) * np.power(denominators.bases, -power)
-    own, own_extra = _perturbed(powers, steps, u)
-    others, others_extra = _perturbed(powers * x / denominators.bases, steps, u)
-    factor = abs(float(2 * formula.scale * formula.power)) * x * ROUNDING_SLACK
-    windows = formula.reversed_windows
-    return own + factor * windows.sums(others), own_extra + factor * windows.sums(others_extra)
-
-
-def _perturbed(size: Array, steps: Array, u: float) -> tuple[Array, Array]:
+def perturbed(size: Array, steps: Array, u: float) -> tuple[Array, Array]:
     """Return a bound on a perturbed size, and on its perturbation in units of u."""
     exponent = np.where(size > 0, SECOND_ORDER * u * steps, 0.0)
     return size * np.exp(exponent) * ROUNDING_SLACK, size * np.expm1(exponent) / u * ROUNDING_SLACK
-
-
-@dataclass(frozen=True)
-class PowerTerm:
-    """The number coefficient · base^−beta, with a positive base."""
-
-    coefficient: Fraction
-    base: Fraction
-
-
-@dataclass(frozen=True, eq=False)
-class Terms(Mapping[Position, "list[PowerTerm]"]):
-    """The terms of the elements in some places, computed on access."""
-
-    places: Array
-    compute: Callable[[Position], list[PowerTerm]]
-
-    def __getitem__(self, position: Position) -> list[PowerTerm]:
-        return self.compute(position)
-
-    def __iter__(self) -> Iterator[Position]:
-        return map(tuple, np.argwhere(self.places).tolist())
-
-    def __len__(self) -> int:
-        return int(np.count_nonzero(self.places))
-
-
-def _gradient_terms(denominators: Denominators, grad: Array, position: Position) -> Iterator[PowerTerm]:
-    """Yield the terms of a gradient that are not 0, from the gradients of regular elements."""
-    batch, channel, *cell = position
-    formula, x = denominators.formula, denominators.finite
-    factor = -2 * formula.scale * formula.power * Fraction(float(x[position]))
-    if grad[position]:
-        yield PowerTerm(Fraction(float(grad[position])), denominators.exactly(position))
-    for other in formula.reversed_windows.of(channel, x.shape[1]) if factor else ():
-        place = (batch, other, *cell)
-        product = Fraction(float(grad[place])) * Fraction(float(x[place]))
-        if product:
-            base = denominators.exactly(place)
-            yield PowerTerm(factor * product / base, base)
-
-
-def _round_terms(  # noqa: PLR0917  (all that a result depends on)
-    terms: Terms,
-    formula: Formula,
-    dtype: DType,
-    pair: FloatPair,
-    given: Array,
-    special: Array,
-    count: Array,
-    magnitude: Array,
-    extra: Array,
-) -> Exact:
-    """Return sums of terms, rounded. pair: the sums in float64; given: those of no terms."""
-    sums = DecimalSums(
-        special.shape,
-        terms,
-        lambda some, digits: _decimal_total(some, formula.power, digits),
-        lambda some, number, _digits: is_exact_sum(some, number, formula.power),
-        INITIAL_DIGITS,
-    )
-    if dtype == np.float64:
-        decimals = sums.almost_exact()
-        pair = FloatPair(decimals.high + given, decimals.low, decimals.error)
-
-    def closer(where: Positions) -> FloatPair:
-        return _decimals_at(sums, where, pair)
-
-    has_special = not np.isfinite(special).all()
-    return round_result(
-        pair,
-        dtype,
-        lambda position: sums.certain_rational(position, dtype),
-        special=special if has_special else None,
-        terms=count,
-        magnitude=magnitude,
-        extra=extra,
-        closer=None if dtype == np.float64 else closer,
-    )
-
-
-def _decimals_at(sums: DecimalSums[PowerTerm], where: Positions, pair: FloatPair) -> FloatPair:
-    """Return some elements with the error of decimals. Those without an error stay as they are."""
-    near = pair.at(where)
-    high, low, error = (np.array(part) for part in (near.high, near.low, near.error))
-    for number, position in enumerate(zip(*(axis.tolist() for axis in where), strict=True)):
-        if error[number]:
-            middle, off = sums.total(sums.terms[position], sums.digits)
-            high[number], low[number] = rational_to_pair(Fraction(middle))
-            error[number] = float(off) * ROUNDING_SLACK + abs(high[number]) * 2.0**-105 + 2.0**-1070
-    return FloatPair(high, low, error)
-
-
-def _decimal_total(terms: list[PowerTerm], power: Fraction, digits: int) -> tuple[Decimal, Decimal]:
-    """Return the sum of some terms, and a bound on its error, computed with some digits.
-
-    A term is c·exp(−beta · ln D). With ε one unit of the last digit, D is off by ε/2, ln D by ε(1 + |ln D|)/2, the
-    exponent by ε·|beta|(1 + 2|ln D|)/2, its exponential by one ε/2 more, and the product with the rounded c by two:
-    at most ε(|beta|(1 + 2|ln D|) + 4)/2 of the term, and each addition by ε/2 of the sum of absolute values. Twice
-    that covers the products of errors.
-    """
-    context, beta = unlimited_context(digits), _decimal(power, digits)
-    middle, error = Decimal(0), Decimal(0)
-    for term in terms:
-        logarithm = context.ln(_decimal(term.base, digits))
-        # A minus sign would round to the digits of the context of the thread.
-        share = context.exp(context.multiply(beta, logarithm).copy_negate())
-        part = context.multiply(_decimal(term.coefficient, digits), share)
-        steps = abs(power) * (1 + 2 * math.ceil(abs(logarithm))) + 6 + len(terms)
-        middle, error = context.add(middle, part), context.add(error, context.multiply(part.copy_abs(), Decimal(math.ceil(steps))))
-    return middle, units_in_last_place(error, digits)
-
-
-def _decimal(number: Fraction, digits: int) -> Decimal:
-    """Return a rational, rounded to some digits."""
-    context: Context = unlimited_context(digits)
-    return context.divide(Decimal(number.numerator), Decimal(number.denominator))
-
-
-def is_exact_sum(terms: list[PowerTerm], number: Fraction, power: Fraction) -> bool:
-    """Return whether terms c·D^−beta add up to a rational exactly.
-
-    beta = b / q in lowest terms, q a power of two. D^−beta is a q-th root of a rational. Such roots are linearly
-    independent over the rationals, unless the quotient of two is rational (Mordell, as in norms.is_exact_norm): those
-    are brought together, and each coefficient must vanish. As b and q have no common factor, the quotient is rational
-    if the quotient of the bases has a rational q-th root r, and it is r^−b.
-    """
-    coefficients = {Fraction(1): -number}
-    for term in terms:
-        roots = ((known, power_of_two_root(term.base / known, power.denominator)) for known in coefficients)
-        known, root = next(((known, root) for known, root in roots if root is not None), (term.base, Fraction(1)))
-        share = term.coefficient * root**-power.numerator
-        coefficients[known] = coefficients.get(known, Fraction(0)) + share
-    return not any(coefficients.values())

@@ -256,7 +256,7 @@ NORMALIZATION_LAYER = normalization_layer(
 
 DIALECTS = {
     "mxnet.nd": Dialect(
-        ("nd", "mx.nd", "mxnet.nd", "mx.nd.contrib", "nd.contrib"), 
+        ("nd", "mx.nd", "mxnet.nd", "mx.nd.contrib", "nd.contrib"),
         (*ND_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS, NORMALIZATION_LAYER),
     ),
     "mxnet.gluon": Dialect(("nn", "gluon.nn", "mxnet.gluon.nn", "mx.gluon.nn"), GLUON_LAYERS),

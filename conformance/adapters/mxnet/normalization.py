@@ -1,4 +1,4 @@
-"""Apache MXNet: `mx.nd.LRN` of planes, which divides alpha by the size; an even size is a window of one channel less."""
+"""Apache MXNet: `mx.nd.LRN` of planes, which divides alpha by the size; an even size has one channel less."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ Differences from a direct translation:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -85,10 +85,8 @@ NO_EMPTY_SUM = Unsupported(
 def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: its schema, a missing kernel, or its attributes."""
     unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step)
-    if unsupported or step.operator == "grid_sample":
-        return unsupported or _grid_limit(step)
-    if step.operator == "lrn":
-        return _lrn_limit(step)
+    if unsupported or step.operator in OWN_LIMITS:
+        return unsupported or OWN_LIMITS[step.operator](step)
     if step.operator == "resize" and step.parameters["mode"] == ResizeMode.CUBIC and step.rank != PLANE_RANK:
         return NO_CUBIC_RANK
     # "Unsupported pooling size.": the pooling kernels have one to three axes; those of convolutions have any number.
@@ -118,6 +116,10 @@ def _grid_limit(step: Step) -> Unsupported | None:
         return NO_GRID_RANK
     is_cubic = step.parameters.get("mode") == ResizeMode.CUBIC
     return NO_CUBIC_GRID_RANK if is_cubic and step.rank != PLANE_RANK else None
+
+
+OWN_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {"grid_sample": _grid_limit, "lrn": _lrn_limit}
+"""The limits of nodes that have no limit of others."""
 
 
 def _no_kernel(node_type: str, dtype: str) -> Unsupported:

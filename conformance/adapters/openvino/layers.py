@@ -254,7 +254,5 @@ NORMALIZATION_LAYER = normalization_layer(
 )
 
 DIALECTS = {
-    "openvino.opset": Dialect(
-        ("ops", "opset", *OPSET_MODULES), (*OPSET_LAYERS, *BLOCK_LAYERS, NORMALIZATION_LAYER)
-    )
+    "openvino.opset": Dialect(("ops", "opset", *OPSET_MODULES), (*OPSET_LAYERS, *BLOCK_LAYERS, NORMALIZATION_LAYER))
 }

@@ -33,6 +33,7 @@ NO_AVERAGE_OF_PADDING = Unsupported(
 PLANE_RANK = 2
 NO_GRID_RANK = Unsupported("GridSample takes two spatial axes")
 NO_COLUMNS_RANK = Unsupported("Col2Im of other than two axes: \"Check 'is_two_elem_1d(output_size_shape)' failed\"")
+PLANE_NODES: Mapping[str, Unsupported] = {"grid_sample": NO_GRID_RANK, "fold": NO_COLUMNS_RANK}
 NO_BFLOAT16 = Unsupported("a compiled model takes NumPy arrays, and NumPy has no bfloat16")
 
 
@@ -44,12 +45,10 @@ def node_limit(step: Step) -> Unsupported | None:
         return unsupported
     if step.operator in WINDOW_OPERATORS and too_many_axes(step):
         return too_many_axes(step)
-    if step.operator == "grid_sample" and step.rank != PLANE_RANK:
-        return NO_GRID_RANK
-    if step.operator == "lrn" and is_even(step) and "extra_channel" in step.parameters:
-        return NARROWER
-    if step.operator == "fold" and step.rank != PLANE_RANK:
-        return NO_COLUMNS_RANK
+    if step.operator in PLANE_NODES and step.rank != PLANE_RANK:
+        return PLANE_NODES[step.operator]
+    if step.operator == "lrn":
+        return NARROWER if is_even(step) and "extra_channel" in step.parameters else None
     if step.operator == "avg_pool" and _may_average_padding(step):
         return NO_AVERAGE_OF_PADDING
     return NO_WRAP if step.operator == "pad" and step.parameters["mode"] == PadMode.WRAP else None

@@ -15,9 +15,7 @@ from conformance.adapters.api.normalization.recipes import (
 )
 
 KERNEL_DTYPES = frozenset({"float32", "float16"})
-NO_DOUBLE = Unsupported(
-    "\"Value for attr 'T' of double is not in the list of allowed values: half, bfloat16, float\""
-)
+NO_DOUBLE = Unsupported("\"Value for attr 'T' of double is not in the list of allowed values: half, bfloat16, float\"")
 NO_BFLOAT16 = Unsupported('bfloat16 has no kernel for the CPU: "Could not find device for node"')
 NO_RANK = Unsupported('"in must be 4-dimensional"')
 RECIPE = NormalizationRecipe("tf.pad({x}, {pads})", True, "tf.cast(x, tf.float32)", "tf.cast(x, tf.{dtype})")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import reference
-from reference.operators.response_normalization import ChannelWindows, PowerTerm, is_exact_sum
+from reference.arithmetic.power_sums import PowerTerm, is_exact_sum
+from reference.operators.response_normalization import ChannelWindows
 from tests.support.evaluation_orders import roundoff
 from tests.support.loop_normalization import loop_lrn, loop_lrn_grad
 
@@ -105,7 +106,8 @@ def test_a_quotient_half_way_between_two_numbers_is_rounded_to_the_even_one(dtyp
 
 def test_gradients_that_cancel_exactly_are_positive_zero():
     exact = reference.OPERATORS["lrn_grad"](column(2), column(1), 1, alpha=1, beta=1)
-    assert results(exact) == [0] and not np.signbit(exact.value).any()
+    assert results(exact) == [0]
+    assert not np.signbit(exact.value).any()
     # The terms are multiples of the same irrational root.
     exact = reference.OPERATORS["lrn_grad"](column(1), column(1), 1, alpha=2, beta=0.75, k=1)
     assert results(exact) == [0]
@@ -151,7 +153,8 @@ def test_a_sum_of_zero_is_a_division_by_zero():
 def test_special_gradients_reach_the_channels_of_their_windows():
     x, ones = column(1, 2, np.nan, 3, 1, 2), np.ones((1, 6, 1), np.float32)
     got = reference.lrn_grad(ones, x, 3, alpha=3, beta=1).ravel()
-    assert np.isnan(got[:5]).all() and got[5] == np.float32(1 / 6 - 4 * (2 / 36 + 1 / 225))
+    assert np.isnan(got[:5]).all()
+    assert got[5] == np.float32(1 / 6 - 4 * (2 / 36 + 1 / 225))
     grad = column(0, 0, np.inf, 0, 0)
     got = reference.lrn_grad(grad, column(1, 1, 1, 1, 1), 3, alpha=3, beta=1).ravel()
     np.testing.assert_array_equal(got, np.array([0, -np.inf, np.nan, -np.inf, 0], np.float32))
@@ -172,7 +175,7 @@ def power_by_pow(base, beta):
     return base**-beta
 
 
-def evaluated(x, size, power, accumulate, alpha, beta, k):
+def evaluated(x, size, power, accumulate, *, alpha, beta, k):
     """Return the formula in a dtype, each operation rounded."""
     wide = x.astype(accumulate)
     squares = np.zeros((x.shape[0], x.shape[1] + 2 * (size // 2), *x.shape[2:]), accumulate)
@@ -195,7 +198,7 @@ def evaluated(x, size, power, accumulate, alpha, beta, k):
 def test_no_way_to_evaluate_leaves_the_bound(dtype, accumulate, size, beta, power):
     x = (numbers((3, 11, 7), np.float64) * 3).astype(dtype)
     exact = reference.OPERATORS["lrn"](x, size, alpha=0.7, beta=beta, k=1.3)
-    got = evaluated(x, size, power, accumulate, 0.7, beta, 1.3)
+    got = evaluated(x, size, power, accumulate, alpha=0.7, beta=beta, k=1.3)
     bound = exact.bound(accumulate)
     assert (exact.distance(got) <= bound).all()
     # The bound is no more than what the functions are granted, and the additions.

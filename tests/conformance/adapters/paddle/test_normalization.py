@@ -21,7 +21,8 @@ def test_calls_and_layers_name_the_layout_of_rows_and_volumes():
 def test_an_even_window_with_its_extra_channel_after_is_flipped():
     assert lrn(step(4), layer=False) is EVEN_IS_BEFORE
     first, call, last = fallback(step(4), layer=False)
-    assert first == last == "x = x.flip(1)" and call == "x = F.local_response_norm(x, 4, alpha=1, beta=0.75, k=2)"
+    assert first == last == "x = x.flip(1)"
+    assert call == "x = F.local_response_norm(x, 4, alpha=1, beta=0.75, k=2)"
 
 
 def test_sixteen_bits_have_no_kernel():

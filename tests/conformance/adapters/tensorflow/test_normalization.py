@@ -20,7 +20,8 @@ def test_the_call_has_a_radius_and_alpha_as_it_is():
 
 
 def test_a_size_that_must_be_rejected_has_a_negative_radius():
-    assert "depth_radius=-1" in lrn(step(0)) and "depth_radius=-2" in lrn(step(-3))
+    assert "depth_radius=-1" in lrn(step(0))
+    assert "depth_radius=-2" in lrn(step(-3))
 
 
 def test_the_call_is_for_planes_odd_windows_and_two_dtypes():

@@ -20,7 +20,8 @@ def test_an_even_window_with_its_extra_channel_after_is_flipped():
     assert FUNCTIONAL(step(4)) is EVEN_IS_BEFORE
     assert FUNCTIONAL(step(4, extra_channel="before")) == "F.local_response_norm(x, 4, alpha=1, beta=0.75, k=2)"
     first, call, last = FUNCTIONAL_FALLBACK(step(4))
-    assert first == last == "x = x.flip(1)" and call.startswith("x = F.local_response_norm")
+    assert first == last == "x = x.flip(1)"
+    assert call.startswith("x = F.local_response_norm")
 
 
 def test_sixteen_bits_have_a_kernel_for_rows_only():

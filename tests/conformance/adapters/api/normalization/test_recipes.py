@@ -63,7 +63,8 @@ def test_alpha_is_what_the_call_divides_or_does_not(over_size, divides, expected
 def test_numbers_that_a_convention_leaves_out_are_left_out():
     bare = Step("lrn", (1, 3, 1, 1), "float32", {"local_size": 3, "alpha": 6, "beta": 1})
     assert alpha_of(bare, divides=True) == alpha_of(bare, divides=False) == 6
-    assert number_of(bare, "k") is None and number_of(bare, "beta") == "1"
+    assert number_of(bare, "k") is None
+    assert number_of(bare, "beta") == "1"
     none = Step("lrn", (1, 3, 1, 1), "float32", {"local_size": 3})
     assert alpha_text(none, divides=True) is None
 
@@ -73,8 +74,10 @@ def test_a_size_of_zero_divides_nothing():
 
 
 def test_the_side_matters_for_even_windows_only():
-    assert is_even(step(local_size=4)) and not is_even(step())
-    assert not is_even(step(local_size=0)) and not is_even(step(local_size=-2))
+    assert is_even(step(local_size=4))
+    assert not is_even(step())
+    assert not is_even(step(local_size=0))
+    assert not is_even(step(local_size=-2))
     assert is_opposite(step(local_size=4), ExtraChannel.BEFORE)
     assert not is_opposite(step(local_size=4), ExtraChannel.AFTER)
     assert not is_opposite(step(), ExtraChannel.BEFORE)
