@@ -204,7 +204,7 @@ def _disputes_windows(arithmetic: Arithmetic) -> Callable[[Operator], bool]:
 
 
 GEOMETRIES_WITH_CHANNELS = frozenset(Geometry) - {
-    Geometry.RESAMPLING, Geometry.SAMPLING, Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS
+    Geometry.RESAMPLING, Geometry.SAMPLING, Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS, Geometry.CHANNELS
 }  # fmt: skip
 """Geometries with conventions about arrays without images or channels."""
 GEOMETRIES_OF_EMPTY_AXES = frozenset({Geometry.GLOBAL, Geometry.BINS, Geometry.UNPOOLING})
