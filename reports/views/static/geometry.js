@@ -215,6 +215,7 @@ window.Report.withData(() => {
     if (parameters.then) return "The case combines two operators.";
     if (kind === "sampling") return "The cells that an output reads depend on its point of the grid.";
     if (kind === "cells") return "Each output is computed from the cell at its own position.";
+    if (kind === "channels") return "Each output is computed from channels of the cell at its own position.";
     const isMoved = kind === "to_blocks" || kind === "from_blocks" || kind === "to_columns" || kind === "from_columns";
     if (isMoved) return "Cells move between channels, and the drawing shows one channel.";
     return "The positions of the windows do not follow from the parameters.";
