@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import partial
 
 from conformance.adapters.api import Code, Step, Unsupported
+from conformance.adapters.api.normalization.recipes import NOT_WRITTEN
 from conformance.adapters.onnx import BFLOAT16_CONVERSION, nodes
 from conformance.adapters.onnx.dtypes import unsupported_by_schema, unsupported_output_padding
 from conformance.adapters.onnx.runtimes import runtime_surface
@@ -80,7 +81,11 @@ SURFACES = (
         SESSION,
         composition_limit=composition_limit,
         unsupported_dtypes={"resize": {"float64": FLOAT32_RESIZE}},
-        lowerings={"resize": partial(nodes.resize, all_axes=True), "max_pool_with_indices": max_pool_values},
+        lowerings={
+            "resize": partial(nodes.resize, all_axes=True),
+            "max_pool_with_indices": max_pool_values,
+            **NOT_WRITTEN,
+        },
         bfloat16=BFLOAT16_CONVERSION,
     ),
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from conformance.adapters.api.dtypes import unsupported_lowering
 from conformance.adapters.api.source_text import number, pairs_of
-from conformance.adapters.api.surface import Code, Unsupported
+from conformance.adapters.api.surface import Code, Lowering, Unsupported
 from conformance.cases.arrays import SHORT_FLOATS
 from conformance.cases.operators import ExtraChannel
 from conformance.cases.steps import Step
@@ -14,6 +15,10 @@ from conformance.cases.steps import Step
 PLANE_RANK = 2
 EVEN_IS_BEFORE = Unsupported("an even window of the call has its extra channel before")
 EVEN_IS_AFTER = Unsupported("an even window of the call has its extra channel after")
+NOT_WRITTEN: Mapping[str, Lowering] = {
+    "lrn": unsupported_lowering("the adapter does not write local response normalization yet")
+}
+"""Lowering of surfaces whose frameworks may have the operator, and for which no call is written."""
 ONLY_ODD = Unsupported("the call has windows of an odd number of channels")
 
 
