@@ -26,13 +26,15 @@ from reference.operators import (
     pooling as _pooling,
     pooling_grad as _pooling_grad,
     quantization as _quantization,
-    response_normalization as _response_normalization,
-    response_normalization_grad as _response_normalization_grad,
     softmax_pooling as _softmax_pooling,
     softmax_pooling_grad as _softmax_pooling_grad,
     stochastic_pooling as _stochastic_pooling,
     stochastic_pooling_grad as _stochastic_pooling_grad,
     unfolding as _unfolding,
+)
+from reference.operators.normalization import (
+    response_normalization as _response_normalization,
+    response_normalization_grad as _response_normalization_grad,
 )
 from reference.operators.resampling import grid_sampling as _grid_sampling, resizing as _resizing
 from reference.registry import OPERATORS, values_only

@@ -14,8 +14,7 @@ from reference.arithmetic.errorfree import FloatPair, to_float64, zero_array
 from reference.arithmetic.exact import Exact
 from reference.arithmetic.power_sums import PowerTerm, Terms, round_terms
 from reference.arithmetic.rounding import FLOAT_FORMATS, Position
-from reference.operators.pooling_grad import check_gradient
-from reference.operators.response_normalization import (
+from reference.operators.normalization.response_normalization import (
     FLOAT64_ROUNDOFF,
     FUNCTION_ROUNDOFFS,
     SECOND_ORDER,
@@ -25,6 +24,7 @@ from reference.operators.response_normalization import (
     perturbed,
     power_error,
 )
+from reference.operators.pooling_grad import check_gradient
 from reference.registry import operator
 
 

@@ -1,4 +1,4 @@
-"""Tests of reference.operators.response_normalization."""
+"""Tests of reference.operators.normalization.response_normalization."""
 
 import re
 from fractions import Fraction
@@ -9,7 +9,7 @@ import pytest
 
 import reference
 from reference.arithmetic.power_sums import PowerTerm, is_exact_sum
-from reference.operators.response_normalization import ChannelWindows
+from reference.operators.normalization.response_normalization import ChannelWindows
 from tests.support.evaluation_orders import roundoff
 from tests.support.loop_normalization import loop_lrn, loop_lrn_grad
 
