@@ -25,13 +25,13 @@ from reference.operators import (
     padding as _padding,
     pooling as _pooling,
     pooling_grad as _pooling_grad,
-    quantization as _quantization,
     softmax_pooling as _softmax_pooling,
     softmax_pooling_grad as _softmax_pooling_grad,
     stochastic_pooling as _stochastic_pooling,
     stochastic_pooling_grad as _stochastic_pooling_grad,
     unfolding as _unfolding,
 )
+from reference.operators.quantization import convolution as _quantized_convolution, quantizing as _quantization
 from reference.operators.resampling import grid_sampling as _grid_sampling, resizing as _resizing
 from reference.registry import OPERATORS, values_only
 
@@ -84,6 +84,7 @@ fold_grad = values_only(_unfolding.fold_grad)
 quantize = values_only(_quantization.quantize)
 dequantize = values_only(_quantization.dequantize)
 quantized_avg_pool = values_only(_quantization.quantized_avg_pool)
+quantized_conv = values_only(_quantized_convolution.quantized_conv)
 
 __all__ = [
     "OPERATORS",
@@ -128,6 +129,7 @@ __all__ = [
     "pad_grad",
     "quantize",
     "quantized_avg_pool",
+    "quantized_conv",
     "resampled_axes",
     "resize",
     "resize_grad",

@@ -29,7 +29,12 @@ PARAMETERS = {
     Geometry.FROM_COLUMNS: tuple({"window": 2, "output_size": 4, "order": order} for order in ("dcr", "crd")),
     Geometry.PADS: tuple({"pads": 1, "mode": mode} for mode in ("constant", "edge", "reflect", "symmetric", "wrap")),
 }
-PER_OPERATOR = {"quantized_avg_pool": WINDOWS, "dequantize": ({"x_scale": 0.1},)}
+QUANTIZED = {"x_scale": 0.5, "w_scale": 0.25, "y_scale": 2}
+PER_OPERATOR = {
+    "quantized_avg_pool": WINDOWS,
+    "quantized_conv": ({"window": 2, **QUANTIZED}, {"window": 2, "padding": 1, "groups": 2, **QUANTIZED}),
+    "dequantize": ({"x_scale": 0.1},),
+}
 
 
 def cases(operator, rank):
