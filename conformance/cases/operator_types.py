@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
@@ -102,6 +102,18 @@ class Formula(Word):
     QUOTIENT_PLUS_ZERO_POINT = "quotient_plus_zero_point"
     RECIPROCAL_PLUS_ZERO_POINT = "reciprocal_plus_zero_point"
     FUSED = "fused"
+
+
+class Requantization(Word):
+    """How quantized convolution computes the number of an exact sum that it rounds to a whole number."""
+
+    PRODUCT = "product"
+    RECIPROCAL = "reciprocal"
+    EXACT = "exact"
+    FUSED = "fused"
+    STEPWISE = "stepwise"
+    FLOAT64 = "float64"
+    FIXED_POINT = "fixed_point"
 
 
 class PaddingWord(Word):
@@ -273,6 +285,7 @@ class Operator:
     has_disputed_geometry: whether conventions specify windows that contain only padding, or pads beyond the extent.
     is_differentiable: whether it has a gradient.
     operations: the cost of windows; None if the cost is not counted.
+    dtypes: default dtypes of inputs that differ from those of other operators.
     """
 
     name: str
@@ -288,6 +301,7 @@ class Operator:
     has_disputed_geometry: bool = False
     is_differentiable: bool = True
     operations: WindowOperations | None = None
+    dtypes: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def defaults(self) -> Mapping[str, object]:
@@ -329,10 +343,10 @@ class Operator:
         """The folder of its file in the catalogue."""
         if self.is_gradient:
             return "gradients"
-        if self.has_weights:
-            return "convolution"
         if not self.is_differentiable:
             return "quantization"
+        if self.has_weights:
+            return "convolution"
         return FAMILIES.get(self.geometry, "pooling")
 
     def channel_multiple(self, parameters: Mapping[str, Any], rank: int) -> int:

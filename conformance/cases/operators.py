@@ -33,6 +33,7 @@ from conformance.cases.operator_types import (
     Parameter,
     ParameterKind,
     QuantizedDtype,
+    Requantization,
     ResizeMode,
     Rounding,
     RoundMode,
@@ -64,6 +65,7 @@ __all__ = [
     "Parameter",
     "ParameterKind",
     "QuantizedDtype",
+    "Requantization",
     "ResizeMode",
     "RoundMode",
     "Rounding",
@@ -159,6 +161,11 @@ _PARAMETERS = (
               required=True, id_prefix="xs", always_in_id=True),
     Parameter("x_zero_point", ParameterKind.CHANNEL_COUNTS, 0, "The quantized input that stands for 0.",
               id_prefix="xz"),
+    Parameter("w_scale", ParameterKind.CHANNEL_NUMBERS, None,
+              "The number that a difference of 1 of quantized weights stands for, rounded to float32.",
+              required=True, id_prefix="ws", always_in_id=True),
+    Parameter("w_zero_point", ParameterKind.CHANNEL_COUNTS, 0, "The quantized weight that stands for 0.",
+              id_prefix="wz"),
     Parameter("y_scale", ParameterKind.CHANNEL_NUMBERS, None,
               "The number that a difference of 1 of quantized outputs stands for, rounded to float32.",
               required=True, id_prefix="ys", always_in_id=True),
@@ -175,6 +182,13 @@ _PARAMETERS = (
               "1 / scale; ..._plus_zero_point: with the zero point added before rounding, not after it; fused: as "
               "reciprocal_plus_zero_point, with product and sum rounded once.",
               choices=tuple(Formula)),
+    Parameter("requantization", ParameterKind.CHOICE, Requantization.PRODUCT.value,
+              "The number of an exact sum that is rounded, with m = x_scale · w_scale / y_scale. product: sum · m in "
+              "float32; reciprocal: the same with 1 / y_scale; exact: sum · m without rounding; fixed_point: sum times "
+              "31 binary digits of m, rounded, and then divided by a power of two. These add the zero point last. "
+              "fused: sum · m + zero point, rounded once to float32; stepwise: sum · (x_scale · w_scale) · "
+              "(1 / y_scale) + zero point in float32; float64: sum · m + zero point in float64.",
+              choices=tuple(Requantization)),
     Parameter("value", ParameterKind.NUMBER, 0, "The value that constant padding writes.", id_prefix="v",
               only_in_mode=PadMode.CONSTANT.value),
     Parameter("ties", ParameterKind.CHOICE, Ties.FIRST.value, "Which of several equal values receives the gradient.",
@@ -315,6 +329,13 @@ _FORWARD_OPERATORS = (
              Geometry.WINDOWS, Arithmetic.OTHER,
              _POOLING + _parameters("count_include_pad", "divisor", "x_zero_point", "round_mode", "formula"),
              is_differentiable=False),
+    Operator("quantized_conv", "The convolution of quantized numbers and quantized weights, as numbers of eight bits "
+             "with another scale and zero point.",
+             Geometry.WINDOWS, Arithmetic.OTHER,
+             _CONVOLUTION + _parameters("x_scale", "x_zero_point", "w_scale", "w_zero_point", "y_scale",
+                                        "y_zero_point", "round_mode", "requantization"),
+             inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",), is_differentiable=False,
+             dtypes={"kernel": "int8", "bias": "int32"}),
     Operator("dequantize", "Numbers of eight bits as floating-point numbers: the difference to a zero point, times "
              "a scale.", Geometry.CELLS, Arithmetic.OTHER, _parameters("x_scale", "x_zero_point"),
              is_differentiable=False),

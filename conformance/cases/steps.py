@@ -42,6 +42,7 @@ class Step:
 
     operator: an operator of the catalogue, never a gradient, or a BuildingBlock;
     shape: (n, c, *spatial) of the input; kernel: shape (out, in/groups, *window) of the weights, `()` without weights;
+    kernel_dtype: the dtype of the weights, "" for that of the input;
     constants: arrays written into the program, `kernel` or `scale`, channels first;
     gradient: whether the case requests the gradient of the step; some framework calls have no gradient;
     parts: only for OVER_ONES: steps that compute a sum; their result for x is divided by their result for ones.
@@ -53,6 +54,7 @@ class Step:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     kernel: tuple[int, ...] = ()
     bias: bool = False
+    kernel_dtype: str = ""
     constants: Mapping[str, Array] = field(default_factory=dict)
     gradient: bool = False
     parts: tuple[Step, ...] = ()
@@ -242,14 +244,14 @@ BUILDING_BLOCK_EXTENTS: Mapping[BuildingBlock, Callable[[Step], tuple[int, ...]]
 
 def case_step(case: Case) -> Step:
     """Return the operator of a case as a step; for a gradient, the forward operator."""
-    kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
+    kernel, kernel_dtype = (spec.shape, spec.dtype) if (spec := case.inputs.get("kernel")) else ((), "")
     operator = OPERATORS[case.operator]
     parameters = {name: value for name, value in case.parameters.items() if name not in PROGRAM_KEYS}
     if operator.is_gradient:
         known = OPERATORS[operator.forward].defaults.keys()
         parameters = {name: value for name, value in parameters.items() if name in known and name != "output"}
     bias, gradient = "bias" in case.inputs, operator.is_gradient
-    return Step(operator.forward, case.shape, case.dtype, parameters, kernel, bias, gradient=gradient)
+    return Step(operator.forward, case.shape, case.dtype, parameters, kernel, bias, kernel_dtype, gradient=gradient)
 
 
 def input_shape(name: str, case: Case) -> tuple[int, ...]:

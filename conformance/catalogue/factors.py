@@ -31,6 +31,8 @@ PLANE_RANK = 2
 CHANNEL_PARAMETERS = frozenset(
     one.name for one in PARAMETERS.values() if one.kind in {ParameterKind.CHANNEL_NUMBERS, ParameterKind.CHANNEL_COUNTS}
 )
+WEIGHT_PARAMETERS = frozenset({"w_scale", "w_zero_point"})
+QUANTIZED_DTYPES = frozenset(QuantizedDtype)
 MAX_INT8 = 127
 DEFAULT_CUBIC_A = PARAMETERS["cubic_a"].default
 
@@ -276,13 +278,25 @@ def _has_valid_columns(level: FactorLevels, _size: Sequence[int], rank: int) -> 
 
 
 def _fits_channels(level: FactorLevels, _size: Sequence[int], _rank: int) -> bool:
-    """Whether each list has a number for each channel, and zero points are numbers of the output's dtype."""
-    lists = [value for name, value in level.items() if name in CHANNEL_PARAMETERS and isinstance(value, tuple)]
-    return all(len(value) == level["channels"] for value in lists) and not any(
+    """Whether each list has a number for each channel, and zero points are numbers of the output's dtype.
+
+    Lists of weights, which are int8, have a number for each output channel.
+    """
+    lists = {name: value for name, value in level.items() if name in CHANNEL_PARAMETERS and isinstance(value, tuple)}
+    outputs = level.get("out", 1) * level.get("groups", 1)
+    return all(
+        len(value) == (outputs if name in WEIGHT_PARAMETERS else level["channels"]) for name, value in lists.items()
+    ) and not any(
         number < 0 if level.get("output_dtype", level["dtype"]) == QuantizedDtype.UINT8 else number > MAX_INT8
         for name in ("x_zero_point", "y_zero_point")
         for number in np.ravel(level.get(name, 0))
     )
+
+
+def _has_valid_quantized_windows(level: FactorLevels, size: Sequence[int], rank: int) -> bool:
+    """Whether the windows are valid, and the numbers of quantization fit channels and dtypes."""
+    is_quantized = level["dtype"] in QUANTIZED_DTYPES
+    return has_valid_windows(level, size, rank) and (not is_quantized or _fits_channels(level, size, rank))
 
 
 def _is_always_possible(_level: FactorLevels, _size: Sequence[int], _rank: int) -> bool:
@@ -291,7 +305,7 @@ def _is_always_possible(_level: FactorLevels, _size: Sequence[int], _rank: int) 
 
 GEOMETRY_CHECKS: Mapping[Geometry, Callable[[FactorLevels, Sequence[int], int], bool]] = MappingProxyType(
     {
-        Geometry.WINDOWS: has_valid_windows,
+        Geometry.WINDOWS: _has_valid_quantized_windows,
         Geometry.TRANSPOSED: _has_valid_transpose,
         Geometry.PADS: has_valid_pads,
         Geometry.UNPOOLING: _has_valid_unpooling,
