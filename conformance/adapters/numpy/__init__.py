@@ -22,7 +22,11 @@ from conformance.adapters.api import (
     Surface,
     Unsupported,
 )
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_POOLING_DTYPES
+from conformance.adapters.api.quantization.formulas import (
+    QUANTIZE_DTYPES,
+    QUANTIZED_CONVOLUTION_DTYPES,
+    QUANTIZED_POOLING_DTYPES,
+)
 from conformance.adapters.numpy.blocks import (
     depth_to_space,
     depth_to_space_gradient,
@@ -46,6 +50,7 @@ from conformance.adapters.numpy.pooling import (
     window_pool_gradient,
 )
 from conformance.adapters.numpy.quantization import dequantize, quantize, quantized_avg_pool
+from conformance.adapters.numpy.quantized_convolution import quantized_conv
 from conformance.adapters.numpy.resizing import resize, resize_gradient
 from conformance.adapters.numpy.unfolding import fold, fold_gradient, unfold, unfold_gradient
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS
@@ -81,6 +86,7 @@ QUANTIZED_LOWERINGS: Mapping[str, Lowering] = {
     "quantize": quantize,
     "dequantize": dequantize,
     "quantized_avg_pool": quantized_avg_pool,
+    "quantized_conv": quantized_conv,
 }
 
 
@@ -115,6 +121,7 @@ SURFACES = (
             **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
             **QUANTIZE_DTYPES,
             **QUANTIZED_POOLING_DTYPES,
+            **QUANTIZED_CONVOLUTION_DTYPES,
             # No int8: the backend declares no answer to the convention about int8 averages whose sum overflows.
             "avg_pool": FLOATING | INTEGERS - {"int8"},
         },

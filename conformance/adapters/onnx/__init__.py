@@ -10,6 +10,7 @@ Differences from a direct translation:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from conformance.adapters.api import (
     Bfloat16Conversion,
@@ -19,10 +20,11 @@ from conformance.adapters.api import (
     is_framework_same,
     too_many_axes,
 )
+from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_by_schema, unsupported_output_padding
 from conformance.adapters.onnx.graph import OPSET_VERSION
 from conformance.adapters.onnx.runtimes import runtime_surface
-from conformance.cases.operators import OutsideMode, ResizeMode, Rounding
+from conformance.cases.operators import OutsideMode, Requantization, ResizeMode, Rounding
 
 PACKAGES = ("onnx", "numpy", "ml_dtypes")
 THREADS = ""
@@ -124,6 +126,7 @@ def surfaces_with_opset(opset_version: int) -> tuple[Surface, ...]:
         node_limit,
         # The evaluator runs nodes as NumPy functions one by one, so there is no session to configure.
         ("(x,) = ReferenceEvaluator(model).run(None, inputs)",),
+        lowerings={"quantized_conv": partial(nodes.quantized_conv, Requantization.FLOAT64)},
         constant_weights=False,
         opset_version=opset_version,
         bfloat16=BFLOAT16_CONVERSION,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from conformance.adapters.api import (
     Code,
@@ -28,7 +29,7 @@ from conformance.adapters.api.blocks.recipes import NO_RANK, PLANE_RANK, planes_
 from conformance.adapters.api.resizing.grid_sampling import MODES
 from conformance.adapters.api.resizing.rules import PLAIN_MODES, excludes_outside
 from conformance.adapters.onnx import quantization
-from conformance.cases.operators import BlockOrder, PadMode, ResizeMode, Rounding
+from conformance.cases.operators import BlockOrder, PadMode, Requantization, ResizeMode, Rounding
 
 # min_pool, softmax_pool and others are missing: ONNX has no node for them.
 NODE_TYPES: Mapping[str, str] = {
@@ -49,6 +50,7 @@ NODE_TYPES: Mapping[str, str] = {
     "fold": "Col2Im",
     "quantize": "QuantizeLinear",
     "dequantize": "DequantizeLinear",
+    "quantized_conv": "QLinearConv",
     "relu": "Relu",
 }
 POOLING_OPERATORS = frozenset({"max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"})
@@ -172,6 +174,12 @@ def conv(step: Step) -> Code:
     """Return the Conv node, which takes the window size from the kernel."""
     bias = "bias" if step.bias else None
     return call("Conv", "x", "kernel", bias, **_window_attributes(step), group=groups_argument(step))
+
+
+def quantized_conv(formula: Requantization, step: Step) -> Code:
+    """Return the QLinearConv node of a runtime with this formula."""
+    attributes = {**_window_attributes(step), "group": groups_argument(step)}
+    return quantization.quantized_conv(attributes, formula, step)
 
 
 def conv_transpose(step: Step) -> Code:
@@ -355,6 +363,7 @@ NODE_LOWERINGS: Mapping[str, Lowering] = {
     "fold": fold,
     "quantize": quantization.quantize,
     "dequantize": quantization.dequantize,
+    "quantized_conv": partial(quantized_conv, Requantization.PRODUCT),
     "relu": lambda _step: "Relu(x)",
 }
 BUILDING_BLOCKS: Mapping[str, Lowering] = {

@@ -25,7 +25,7 @@ from conformance.adapters.api import (
     Unsupported,
     too_many_axes,
 )
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
 from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_padding
@@ -56,6 +56,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "resize": frozenset({"float16", "float32", "int8", "uint8", "int32"}),
     "grid_sample": frozenset({"float16", "float32", "float64"}),
     **QUANTIZE_DTYPES,
+    **QUANTIZED_CONVOLUTION_DTYPES,
     **dict.fromkeys(BLOCK_OPERATORS, frozenset({"float16", "float32", "float64", "int8", "uint8"})),
     "fold": frozenset({"float32"}),
     "relu": frozenset({"float16", "float32", "float64", "int8", "int32"}),
@@ -67,6 +68,9 @@ NO_BFLOAT16 = Unsupported(
 PLANE_RANK = 2
 NO_CUBIC_RANK = Unsupported(
     "\"'Cubic' mode only support 2-D inputs ('Bicubic') or 4-D inputs\"", rejected_call=ANY_CALL
+)
+NO_UNSIGNED_WEIGHTS = Unsupported(
+    '"Could not find an implementation for QLinearConv" of int8 with weights of uint8', rejected_call=ANY_CALL
 )
 GRID_RANKS = (2, 3)
 NO_GRID_RANK = Unsupported('"Only 4-D or 5-D tensor is supported"')
@@ -94,7 +98,8 @@ def node_limit(step: Step) -> Unsupported | None:
     # Not a rejected call: the session returns memory of other programs, so no answer can be observed.
     if step.kernel and not step.shape[1]:
         return NO_EMPTY_SUM
-    return unsupported_output_padding(step)
+    has_unsigned_weights = step.dtype == "int8" and step.kernel_dtype == "uint8"
+    return NO_UNSIGNED_WEIGHTS if has_unsigned_weights else unsupported_output_padding(step)
 
 
 def _grid_limit(step: Step) -> Unsupported | None:

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from functools import partial
 
 from conformance.adapters.api import ALL_DTYPES, Step, Unsupported
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
 from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
-from conformance.cases.operators import ResizeMode
+from conformance.cases.operators import Requantization, ResizeMode
 
 PACKAGES = ("cv2", "onnx", "numpy")
 DISTRIBUTIONS = {"cv2": "opencv-python-headless"}
@@ -45,6 +45,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "resize": frozenset({"float32", "int8", "uint8"}),
     "pad": ALL_DTYPES,
     **QUANTIZE_DTYPES,
+    **QUANTIZED_CONVOLUTION_DTYPES,
     "relu": frozenset({"float32", "float64"}),
 }
 GLOBAL_OPERATORS = frozenset({"global_max_pool", "global_avg_pool"})
@@ -62,6 +63,8 @@ NO_WIDE_VALUE = Unsupported("Pad takes no value of uint64", rejected_call=ANY_CA
 def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: a missing layer or kernel, or its attributes."""
     unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step) or _without_cells(step)
+    if unsupported is None and step.operator == "quantized_conv" and _exceeds_input(step):
+        return NO_EMPTY_RESULT
     if unsupported is None and step.operator == "resize":
         return _resize_limit(step)
     if unsupported or (step.rank <= MOST_AXES and step.operator != "pad"):
@@ -87,6 +90,12 @@ def _resize_limit(step: Step) -> Unsupported | None:
     if step.rank != PLANE_RANK:
         return NO_RESIZE_RANK
     return UNSTABLE_RESIZE if step.parameters["mode"] == ResizeMode.LINEAR and step.shape[2] == 1 else None
+
+
+def _exceeds_input(step: Step) -> bool:
+    """Whether a kernel is larger than the padded input on some axis."""
+    axes = zip(step.window, step.dilation, step.shape[2:], step.padding, strict=False)
+    return any(distance * (cells - 1) + 1 > size + sum(pads) for cells, distance, size, pads in axes)
 
 
 def _without_cells(step: Step) -> Unsupported | None:
@@ -122,6 +131,7 @@ SURFACES = (
         node_limit,
         SESSION,
         lowerings={
+            "quantized_conv": partial(nodes.quantized_conv, Requantization.FUSED),
             "resize": partial(nodes.resize, all_axes=True, names_mode=True),
             **grid_sampling.NOT_WRITTEN,
         },

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from conformance.adapters.api import Step, Surface, Unsupported, is_framework_same, too_many_axes
+from conformance.adapters.api import Code, Step, Surface, Unsupported, is_framework_same, too_many_axes
+from conformance.adapters.api.quantization.requantization import has_powers_of_two
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, SCHEMA_DTYPES
 from conformance.adapters.onnx.graph import model_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
-from conformance.cases.operators import PadMode
+from conformance.cases.operators import PadMode, Requantization
 
 SESSION = (
     'compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")',
@@ -31,6 +32,9 @@ NO_AVERAGE_OF_PADDING = Unsupported(
 PLANE_RANK = 2
 NO_GRID_RANK = Unsupported("GridSample takes two spatial axes")
 NO_COLUMNS_RANK = Unsupported("Col2Im of other than two axes: \"Check 'is_two_elem_1d(output_size_shape)' failed\"")
+OTHER_SCALES = Unsupported("the formula of QLinearConv depends on the sizes if a scale is no power of two")
+# Not a rejected call: with the instructions of AVX2, some of these calls end the process.
+NO_SIGNED_SUMS = Unsupported("QLinearConv of int8 returns 0 with the instructions of AVX512_CORE")
 NO_BFLOAT16 = Unsupported("a compiled model takes NumPy arrays, and NumPy has no bfloat16")
 
 
@@ -63,6 +67,13 @@ def _no_rule(node: str, _dtype: str) -> Unsupported:
     return Unsupported(f'"No conversion rule found for operations: {node}"')
 
 
+def quantized_conv(step: Step) -> Code:
+    """Return the QLinearConv node for uint8 and scales that are powers of two."""
+    if step.dtype == "int8":
+        return NO_SIGNED_SUMS
+    return nodes.quantized_conv(Requantization.FUSED, step) if has_powers_of_two(step) else OTHER_SCALES
+
+
 def _run_graph(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     return (*model_lines(lines, names, constant_weights=True), *SESSION)
 
@@ -75,7 +86,13 @@ def onnx_surface(
     dtypes, unsupported_dtypes: those of the plugin, which computes every model.
     """
     unsupported = {**unsupported_dtypes, "": {**unsupported_dtypes[""], "bfloat16": NO_BFLOAT16}}
-    surface = runtime_surface("openvino.onnx", node_limit, SESSION, unsupported_dtypes=unsupported)
+    surface = runtime_surface(
+        "openvino.onnx",
+        node_limit,
+        SESSION,
+        unsupported_dtypes=unsupported,
+        lowerings={"quantized_conv": quantized_conv},
+    )
     return replace(
         surface, dtypes={operator: each - {"bfloat16"} for operator, each in dtypes.items()}, wrap_program=_run_graph
     )

@@ -35,7 +35,11 @@ from conformance.adapters.api import (
     mapped_surface,
     tuple_of,
 )
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_POOLING_DTYPES
+from conformance.adapters.api.quantization.formulas import (
+    QUANTIZE_DTYPES,
+    QUANTIZED_CONVOLUTION_DTYPES,
+    QUANTIZED_POOLING_DTYPES,
+)
 from conformance.adapters.torch import (
     adaptive as regions,
     blocks,
@@ -46,7 +50,6 @@ from conformance.adapters.torch import (
     grid_sampling,
     padding,
     pooling,
-    quantization,
     resizing,
     windows,
     words as named,
@@ -60,6 +63,8 @@ from conformance.adapters.torch.calls import (
     layer_call,
     no_kernel,
 )
+from conformance.adapters.torch.quantization import convolution as quantized_convolution, tensors as quantization
+from conformance.adapters.torch.quantization.convolution import Engine
 from conformance.cases.operators import Formula
 
 PACKAGES = ("torch", "numpy")
@@ -88,6 +93,9 @@ import sys
 
 torch.set_default_dtype(torch.float32)
 torch.manual_seed(0)
+# Programs with quantized convolutions select an engine.
+if "x86" in torch.backends.quantized.supported_engines:
+    torch.backends.quantized.engine = "x86"
 if "torch._dynamo" in sys.modules:
     torch._dynamo.reset()
 """
@@ -389,9 +397,18 @@ SURFACES += (
             "quantize": quantization.quantize,
             "dequantize": quantization.dequantize,
             "quantized_avg_pool": partial(quantization.avg_pool, "", Formula.RECIPROCAL_PLUS_ZERO_POINT),
+            "quantized_conv": partial(quantized_convolution.conv, Engine.FBGEMM),
         },
         fallbacks={"quantize": quantization.RECIPE.quantize},
-        dtypes={**QUANTIZE_DTYPES, **QUANTIZED_POOLING_DTYPES},
+        dtypes={**QUANTIZE_DTYPES, **QUANTIZED_POOLING_DTYPES, **QUANTIZED_CONVOLUTION_DTYPES},
+    ),
+    *(
+        _make_surface(
+            f"torch.quantized_{engine}",
+            {"quantized_conv": partial(quantized_convolution.conv, engine)},
+            dtypes=QUANTIZED_CONVOLUTION_DTYPES,
+        )
+        for engine in (Engine.ONEDNN, Engine.QNNPACK)
     ),
     _make_surface(
         "torch.quantized_channels_last",

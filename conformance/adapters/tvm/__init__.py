@@ -45,6 +45,7 @@ NO_INDICES = Unsupported(
     "https://github.com/apache/tvm/issues/14614",
 )
 NO_COL2IM = Unsupported('"The following operators are not supported for frontend ONNX: Col2Im"')
+NO_QUANTIZED_CONVOLUTION = Unsupported('"The following operators are not supported for frontend ONNX: QLinearConv"')
 NO_BOOL_REDUCTION = Unsupported('ReduceMax and ReduceMin of bool: "Cannot decide min_value for type bool"')
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 NO_BFLOAT16_POWER = Unsupported('power of bfloat16: "power only applies to float"')
@@ -56,6 +57,8 @@ def node_limit(step: Step) -> Unsupported | None:
         return NO_INDICES
     if step.operator == "fold":
         return NO_COL2IM
+    if step.operator == "quantized_conv":
+        return NO_QUANTIZED_CONVOLUTION
     if step.operator == "lp_pool" and step.dtype == "bfloat16":
         return NO_BFLOAT16_POWER
     return unsupported_by_schema(step) or unsupported_output_padding(step)
