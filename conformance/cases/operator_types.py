@@ -57,9 +57,12 @@ class Coordinates(Word):
     """The coordinate of an output cell in x when resizing; the words of ONNX."""
 
     HALF_PIXEL = "half_pixel"
+    HALF_PIXEL_SYMMETRIC = "half_pixel_symmetric"
     PYTORCH_HALF_PIXEL = "pytorch_half_pixel"
     ASYMMETRIC = "asymmetric"
     ALIGN_CORNERS = "align_corners"
+    TF_HALF_PIXEL_FOR_NN = "tf_half_pixel_for_nn"
+    TF_CROP_AND_RESIZE = "tf_crop_and_resize"
 
 
 class NearestRounding(Word):
@@ -148,7 +151,7 @@ class Parameter:
     choices: the allowed words; limits: the smallest and the largest number, None if any number is allowed.
     id_prefix: text before the value in the id of a sweep's case. The id omits a default, except with `always_in_id`.
     is_geometric: whether it determines which input cells an output element depends on.
-    only_in_mode: the only value of the parameter `mode` with which it has an effect; None if it always has one.
+    only_with: another parameter and its only value with which this one has an effect; None if it always has one.
     only_if_true: whether a flag has an effect only if it is true. Headings name it in that case only.
     """
 
@@ -162,7 +165,7 @@ class Parameter:
     id_prefix: str = ""
     always_in_id: bool = False
     is_geometric: bool = False
-    only_in_mode: str | None = None
+    only_with: tuple[str, str] | None = None
     only_if_true: bool = False
 
     @property

@@ -48,6 +48,7 @@ __all__ = [
     "OPERATORS",
     "PARAMETERS",
     "PER_AXIS_KINDS",
+    "REGION_PARAMETERS",
     "WEIGHT_INPUTS",
     "WINDOW_PARAMETERS",
     "Arithmetic",
@@ -138,15 +139,24 @@ _PARAMETERS = (
               choices=tuple(Coordinates), always_in_id=True, is_geometric=True),
     Parameter("nearest_rounding", ParameterKind.CHOICE, NearestRounding.ROUND_PREFER_FLOOR.value,
               "The cell that a coordinate selects in the mode nearest, by its name in ONNX.",
-              choices=tuple(NearestRounding), is_geometric=True, only_in_mode=ResizeMode.NEAREST.value),
+              choices=tuple(NearestRounding), is_geometric=True, only_with=("mode", ResizeMode.NEAREST.value)),
     Parameter("cubic_a", ParameterKind.NUMBER, -0.75, "The parameter of the cubic kernel: -0.75 or -0.5.",
-              limits=(-1, 0), id_prefix="a", is_geometric=True, only_in_mode=ResizeMode.CUBIC.value),
+              limits=(-1, 0), id_prefix="a", is_geometric=True, only_with=("mode", ResizeMode.CUBIC.value)),
     Parameter("antialias", ParameterKind.FLAG, False,
               "Whether the kernel is as wide as an output cell, if that is wider than a cell of the input.",
               id_prefix="antialias", is_geometric=True, only_if_true=True),
     Parameter("exclude_outside", ParameterKind.FLAG, False,
               "Whether cells beyond an end have the weight 0, and the others are divided by their sum.",
               id_prefix="exclude", is_geometric=True, only_if_true=True),
+    Parameter("roi_start", ParameterKind.SCALES, None,
+              "The start of the region that tf_crop_and_resize resizes; 0 and 1 are the first and the last cell.",
+              id_prefix="from", is_geometric=True),
+    Parameter("roi_end", ParameterKind.SCALES, None,
+              "The end of the region that tf_crop_and_resize resizes; 0 and 1 are the first and the last cell.",
+              id_prefix="until", is_geometric=True),
+    Parameter("extrapolation_value", ParameterKind.NUMBER, 0,
+              "The value of output cells whose coordinate is beyond an end, in tf_crop_and_resize.",
+              id_prefix="v", only_with=("coordinates", Coordinates.TF_CROP_AND_RESIZE.value)),
     Parameter("padding_mode", ParameterKind.CHOICE, OutsideMode.ZEROS.value,
               "The cells outside x that points of a grid read: zeros, the last cell (border), or x mirrored "
               "(reflection).",
@@ -176,7 +186,7 @@ _PARAMETERS = (
               "reciprocal_plus_zero_point, with product and sum rounded once.",
               choices=tuple(Formula)),
     Parameter("value", ParameterKind.NUMBER, 0, "The value that constant padding writes.", id_prefix="v",
-              only_in_mode=PadMode.CONSTANT.value),
+              only_with=("mode", PadMode.CONSTANT.value)),
     Parameter("ties", ParameterKind.CHOICE, Ties.FIRST.value, "Which of several equal values receives the gradient.",
               choices=tuple(Ties), id_prefix="ties.", always_in_id=True),
     Parameter("output", ParameterKind.OUTPUT, None,
@@ -240,10 +250,13 @@ _PAD_PARAMETERS = (
 )
 SAMPLING_MODES = (ResizeMode.NEAREST, ResizeMode.LINEAR, ResizeMode.CUBIC)
 """The modes of sampling at the points of a grid."""
+REGION_PARAMETERS = ("roi_start", "roi_end")
+"""The parameters of resizing that select a part of x."""
 _RESIZE_PARAMETERS = (
     *_parameters("size", "scale"),
     _with_choices(PARAMETERS["mode"], ResizeMode, default=None, required=True),
     *_parameters("coordinates", "nearest_rounding", "cubic_a", "antialias", "exclude_outside"),
+    *_parameters(*REGION_PARAMETERS, "extrapolation_value"),
 )
 _GRID_PARAMETERS = (
     *_OUTPUT_SIZE,

@@ -15,7 +15,7 @@ from typing import Any
 
 from conformance.cases.arrays import Array
 from conformance.cases.case import ARRAYS_KEY, MIXED_KEY, WORDS_KEY, Case
-from conformance.cases.operators import OPERATORS, Geometry, PadMode, Rounding
+from conformance.cases.operators import OPERATORS, REGION_PARAMETERS, Geometry, PadMode, Rounding
 from reference import ResampledAxis, Windows, resampled_axes
 from reports.results.vocabulary import Word
 
@@ -195,7 +195,8 @@ class Step:
     def resampled(self) -> tuple[ResampledAxis, ...]:
         """The axes of resizing, with the coordinates of the output cells. Raises ValueError for invalid parameters."""
         given = self.parameters
-        return resampled_axes(self.shape[2:], given.get("size"), given.get("scale"), given["coordinates"])
+        sizes, region = (given.get("size"), given.get("scale")), {name: given.get(name) for name in REGION_PARAMETERS}
+        return resampled_axes(self.shape[2:], *sizes, given["coordinates"], **region)
 
     def with_parameters(self, **changed: Any) -> Step:
         """Return a copy of the step with some parameters changed."""

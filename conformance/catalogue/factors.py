@@ -14,6 +14,8 @@ from conformance.cases.generators import GeneratorName
 from conformance.cases.operators import (
     PARAMETERS,
     PER_AXIS_KINDS,
+    REGION_PARAMETERS,
+    Coordinates,
     Geometry,
     NearestRounding,
     PadMode,
@@ -236,12 +238,14 @@ def _has_valid_resampling(level: FactorLevels, size: Sequence[int], rank: int) -
     In the mode nearest, a coordinate at which the selected cell changes must be exact in every floating type, which
     it is if the step is a binary fraction; the catalogue asks for other such coordinates by conventions.
     """
-    given = {name: plain_value(level_per_axis(level[name], rank)) for name in ("size", "scale") if name in level}
+    names = ("size", "scale", *REGION_PARAMETERS)
+    given = {name: plain_value(level_per_axis(level[name], rank)) for name in names if level.get(name) is not None}
+    sizes, coordinates = (given.pop("size", None), given.pop("scale", None)), level.get("coordinates", "half_pixel")
     try:
-        axes = resampled_axes(size, given.get("size"), given.get("scale"), level.get("coordinates", "half_pixel"))
+        axes = resampled_axes(size, *sizes, coordinates, **given)
     except ValueError:
         return False
-    if not _has_effective_flags(level):
+    if any(axis.has_inexact_ends for axis in axes) or not _has_effective_flags(level):
         return False
     rule = level.get("nearest_rounding", NearestRounding.ROUND_PREFER_FLOOR.value)
     if level.get("mode") != ResizeMode.NEAREST:
@@ -252,8 +256,11 @@ def _has_valid_resampling(level: FactorLevels, size: Sequence[int], rank: int) -
 
 
 def _has_effective_flags(level: FactorLevels) -> bool:
-    """Whether the mode has the options of the level, and they change weights."""
+    """Whether the mode and the coordinates have the options of the level, and they change weights."""
     mode, antialias = level.get("mode"), level.get("antialias", False)
+    is_crop = level.get("coordinates") == Coordinates.TF_CROP_AND_RESIZE
+    if antialias if is_crop else level.get("extrapolation_value", 0):
+        return False
     if mode in {ResizeMode.NEAREST, ResizeMode.AREA}:
         is_centred = mode == ResizeMode.NEAREST or level.get("coordinates", "half_pixel") == "half_pixel"
         return is_centred and not antialias and not level.get("exclude_outside", False)

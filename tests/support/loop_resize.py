@@ -9,8 +9,18 @@ import numpy as np
 HALF = Fraction(1, 2)
 
 
-def coordinate(position, before, after, scale, rule):
-    """Return the coordinate in the input of one output cell of an axis."""
+def coordinate(position, before, after, scale, rule, region):
+    """Return the coordinate in the input of one output cell of an axis; region: the ends of a crop."""
+    if rule == "tf_crop_and_resize":
+        start, end = region
+        if after == 1:
+            return HALF * (start + end) * (before - 1)
+        return start * (before - 1) + position * (end - start) * (before - 1) / (after - 1)
+    if rule == "half_pixel_symmetric":
+        adjustment = after / (before * scale)
+        return Fraction(before, 2) * (1 - adjustment) + (position + HALF) / scale - HALF
+    if rule == "tf_half_pixel_for_nn":
+        return (position + HALF) / scale
     if rule == "asymmetric":
         return position / scale
     if rule == "align_corners":
@@ -91,26 +101,35 @@ def area_shares(position, extent, scale):
     return {cell: length * scale for cell, length in covered.items() if length > 0}
 
 
-def axis_shares(position, extent, output, scale, parameters):
-    """Return {cell: weight} of one output cell of an axis for the parameters of reference.resize."""
+def axis_shares(position, extent, output, scale, parameters, region=(0, 1)):
+    """Return {cell: weight} of one output cell of an axis for the parameters of reference.resize.
+
+    region: the ends of a crop. A cell beyond an end has no weights in it.
+    """
     given = {"nearest_rounding": "round_prefer_floor", "cubic_a": -0.75, "antialias": False, "exclude_outside": False}
     given |= parameters
     mode, flags = given["mode"], {name: given[name] for name in ("antialias", "exclude_outside")}
     if mode == "area":
         return area_shares(position, extent, scale)
-    where = coordinate(position, extent, output, scale, given["coordinates"])
+    where = coordinate(position, extent, output, scale, given["coordinates"], region)
+    if given["coordinates"] == "tf_crop_and_resize" and not 0 <= where <= extent - 1:
+        return {}
     if any(flags.values()) or mode.startswith("lanczos"):
         return filtered_shares(where, extent, scale, mode, given["cubic_a"], **flags)
     return shares(where, extent, mode, given["nearest_rounding"], given["cubic_a"])
 
 
-def loop_resize(x, output, scales, parameters):
-    """Return a dict {(n, c, *position): {(n, c, *cell): weight}} of the whole operator."""
+def loop_resize(x, output, scales, parameters, regions=None):
+    """Return a dict {(n, c, *position): {(n, c, *cell): weight}} of the whole operator.
+
+    regions: the ends of a crop on each axis. A row without weights is an extrapolated cell.
+    """
+    regions = regions or [(Fraction(0), Fraction(1))] * len(output)
     weights = {}
     for n, c, *position in np.ndindex(*x.shape[:2], *output):
         axes = [
-            axis_shares(o, before, after, scale, parameters)
-            for o, before, after, scale in zip(position, x.shape[2:], output, scales, strict=True)
+            axis_shares(o, before, after, scale, parameters, region)
+            for o, before, after, scale, region in zip(position, x.shape[2:], output, scales, regions, strict=True)
         ]
         row = weights[(n, c, *position)] = {}
         for parts in itertools.product(*(one.items() for one in axes)):

@@ -131,6 +131,8 @@ window.Report.withData(() => {
     half_pixel: (output, [n, m]) => [(2 * output + 1) * n - m, 2 * m],
     pytorch_half_pixel: (output, [n, m], _, outputs) => (outputs === 1 ? [0, 1] : [(2 * output + 1) * n - m, 2 * m]),
     asymmetric: (output, [n, m]) => [output * n, m],
+    half_pixel_symmetric: (output, [n, m], extent, outputs) => [(extent - 1) * m + (2 * output + 1 - outputs) * n, 2 * m],
+    tf_half_pixel_for_nn: (output, [n, m]) => [(2 * output + 1) * n, 2 * m],
     align_corners: (output, _, extent, outputs) => (outputs === 1 ? [0, 1] : [output * (extent - 1), outputs - 1]),
   };
   const NEAREST = {

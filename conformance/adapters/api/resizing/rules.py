@@ -26,6 +26,12 @@ def resized_extents(step: Step) -> tuple[int, ...]:
     return tuple(axis.output for axis in step.resampled) if size is None else size
 
 
+def region_box(step: Step) -> tuple[float, ...]:
+    """Return the region of a crop: the starts of all axes, then the ends."""
+    whole = {"roi_start": (0,) * step.rank, "roi_end": (1,) * step.rank}
+    return tuple(one for name, default in whole.items() for one in step.parameters.get(name) or default)
+
+
 def scale_of_each_axis(
     step: Step, extent: Callable[[int, float], int] = lambda size, scale: int(size * scale)
 ) -> tuple[float, ...] | None:
@@ -65,6 +71,8 @@ def has_rule(
         axes = step.resampled
     except (ValueError, TypeError, KeyError):
         return same_words  # an invalid call, or a convention
+    if coordinates != CROP and _has_own_cells(step):
+        return False
     steps = [Fraction(axis.size, axis.output) if recomputes_scale else axis.step for axis in axes]
     if same_words and all(axis.step == own for axis, own in zip(axes, steps, strict=True)):
         return True
@@ -75,6 +83,12 @@ def has_rule(
     rounding = given.get("nearest_rounding", NearestRounding.ROUND_PREFER_FLOOR.value)
     rule = nearest_rounding or rounding
     return all(_same_cells(axis, rounding, one, rule) for axis, one in zip(axes, others, strict=True))
+
+
+def _has_own_cells(step: Step) -> bool:
+    """Whether some output cell of a crop has no cell of x, or the size of the output depends on the region."""
+    is_scaled_region = step.parameters.get("scale") and any(axis.end - axis.start != 1 for axis in step.resampled)
+    return bool(is_scaled_region) or any(axis.is_extrapolated.any() for axis in step.resampled)
 
 
 def omits_filter(step: Step) -> bool:
@@ -145,10 +159,11 @@ def _all_coordinates(axes: Sequence[ResampledAxis], *, clamped: bool) -> list[li
     ]
 
 
-HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS = (
+HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS, CROP = (
     Coordinates.HALF_PIXEL.value,
     Coordinates.ASYMMETRIC.value,
     Coordinates.ALIGN_CORNERS.value,
+    Coordinates.TF_CROP_AND_RESIZE.value,
 )
 FLOOR, PREFER_FLOOR, PREFER_CEIL = (
     NearestRounding.FLOOR.value,
