@@ -22,7 +22,7 @@ from conformance.adapters.api import (
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_by_schema, unsupported_output_padding
 from conformance.adapters.onnx.graph import OPSET_VERSION
 from conformance.adapters.onnx.runtimes import runtime_surface
-from conformance.cases.operators import OutsideMode, ResizeMode, Rounding
+from conformance.cases.operators import Coordinates, OutsideMode, ResizeMode, Rounding
 
 PACKAGES = ("onnx", "numpy", "ml_dtypes")
 THREADS = ""
@@ -41,6 +41,7 @@ NO_PADDED_STRIDE_ONE = Unsupported(
 NO_CROPPING = Unsupported("Pad does not crop", "https://github.com/onnx/onnx/pull/8199", rejected_call=ANY_CALL)
 PLANES_ONLY = Unsupported("GlobalMaxPool always reduces two axes, also for other ranks", rejected_call=ANY_CALL)
 NO_BOOL_RESIZE = Unsupported("\"data type <class 'numpy.bool'> not inexact\"")
+NO_OLD_COORDINATES = Unsupported("\"Invalid coordinate_transformation_mode: 'tf_half_pixel_for_nn'\"")
 NO_MIRROR_OF_ONE_CELL = Unsupported(
     'GridSample divides by the distance between the mirrors: "cannot convert float infinity to integer"'
 )
@@ -112,6 +113,7 @@ def node_limit(step: Step) -> Unsupported | None:
         or _unsupported_rank(step)
         or unsupported_output_padding(step)
         or (_grid_limit(step) if step.operator == "grid_sample" else None)
+        or (NO_OLD_COORDINATES if step.parameters.get("coordinates") == Coordinates.TF_HALF_PIXEL_FOR_NN else None)
         or dropped
         or (wrong if applies(step) else None)
     )

@@ -26,7 +26,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.blocks.recipes import NO_RANK, PLANE_RANK, planes_in_order
 from conformance.adapters.api.resizing.grid_sampling import MODES
-from conformance.adapters.api.resizing.rules import CROP, PLAIN_MODES, antialiases, excludes_outside, region_box
+from conformance.adapters.api.resizing.rules import CROP, PLAIN_MODES, antialiases, excludes_outside, region_ends
 from conformance.adapters.onnx import quantization
 from conformance.cases.operators import BlockOrder, Coordinates, PadMode, ResizeMode, Rounding
 
@@ -241,7 +241,7 @@ def resize(step: Step, *, all_axes: bool = False, names_mode: bool = False) -> C
         "cubic_coeff_a": given.get("cubic_a") if given["mode"] == ResizeMode.CUBIC else None,
         "antialias": int(given.get("antialias", False)),
         "exclude_outside": int(excludes_outside(step)),
-        "extrapolation_value": given.get("extrapolation_value"),
+        "extrapolation_value": float(given.get("extrapolation_value", 0)),
     }
     keywords = {
         name: None
@@ -275,8 +275,8 @@ NO_OLD_ANTIALIASING = Unsupported("Resize-11, the last with tf_half_pixel_for_nn
 
 def _roi_line(step: Step, *, all_axes: bool) -> tuple[str, ...]:
     """Return the line with the region: the starts of all axes, then the ends."""
-    box, whole = region_box(step), 2 * all_axes
-    ends = (*(0,) * whole, *box[: step.rank], *(1,) * whole, *box[step.rank :])
+    (start, end), whole = region_ends(step), 2 * all_axes
+    ends = (*(0,) * whole, *start, *(1,) * whole, *end)
     return (f"roi = np.array([{', '.join(map(number, ends))}], np.float32)",)
 
 

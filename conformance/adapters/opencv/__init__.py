@@ -18,7 +18,7 @@ from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
-from conformance.cases.operators import ResizeMode
+from conformance.cases.operators import Coordinates, ResizeMode
 
 PACKAGES = ("cv2", "onnx", "numpy")
 DISTRIBUTIONS = {"cv2": "opencv-python-headless"}
@@ -55,6 +55,7 @@ NO_VOLUME_INDICES = Unsupported("MaxPool with indices takes at most two spatial 
 NO_RESIZE_RANK = Unsupported("Resize takes two spatial axes", rejected_call=ANY_CALL)
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 # Not run: neither a verdict nor a ledger entry could be stable.
+NO_CROP = Unsupported('(-215:Assertion failed) interp_mode != "tf_crop_and_resize"')
 UNSTABLE_RESIZE = Unsupported("linear interpolation of one row returns other numbers in each run")
 NO_WIDE_VALUE = Unsupported("Pad takes no value of uint64", rejected_call=ANY_CALL)
 
@@ -84,6 +85,8 @@ def _no_kernel(node: str, dtype: str) -> Unsupported:
 
 
 def _resize_limit(step: Step) -> Unsupported | None:
+    if step.parameters.get("coordinates") == Coordinates.TF_CROP_AND_RESIZE:
+        return NO_CROP
     if step.rank != PLANE_RANK:
         return NO_RESIZE_RANK
     return UNSTABLE_RESIZE if step.parameters["mode"] == ResizeMode.LINEAR and step.shape[2] == 1 else None

@@ -16,7 +16,7 @@ from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, SCHEMA_DTYPES
 from conformance.adapters.onnx.graph import model_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
-from conformance.cases.operators import PadMode
+from conformance.cases.operators import Coordinates, PadMode
 
 SESSION = (
     'compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")',
@@ -29,8 +29,11 @@ NO_AVERAGE_OF_PADDING = Unsupported(
     '"Kernel after dilation is sometimes entirely in the padding area"', rejected_call=ANY_CALL
 )
 PLANE_RANK = 2
-NO_GRID_RANK = Unsupported("GridSample takes two spatial axes")
-NO_COLUMNS_RANK = Unsupported("Col2Im of other than two axes: \"Check 'is_two_elem_1d(output_size_shape)' failed\"")
+OTHER_COORDINATES = frozenset({Coordinates.HALF_PIXEL_SYMMETRIC, Coordinates.TF_CROP_AND_RESIZE})
+PLANES_ONLY: Mapping[str, Unsupported] = {
+    "grid_sample": Unsupported("GridSample takes two spatial axes"),
+    "fold": Unsupported("Col2Im of other than two axes: \"Check 'is_two_elem_1d(output_size_shape)' failed\""),
+}
 NO_BFLOAT16 = Unsupported("a compiled model takes NumPy arrays, and NumPy has no bfloat16")
 
 
@@ -42,10 +45,11 @@ def node_limit(step: Step) -> Unsupported | None:
         return unsupported
     if step.operator in WINDOW_OPERATORS and too_many_axes(step):
         return too_many_axes(step)
-    if step.operator == "grid_sample" and step.rank != PLANE_RANK:
-        return NO_GRID_RANK
-    if step.operator == "fold" and step.rank != PLANE_RANK:
-        return NO_COLUMNS_RANK
+    if step.operator in PLANES_ONLY and step.rank != PLANE_RANK:
+        return PLANES_ONLY[step.operator]
+    if step.parameters.get("coordinates") in OTHER_COORDINATES:
+        words = "this type of coordinate transformation mode is not supported"
+        return Unsupported(f'"{step.parameters["coordinates"]} - {words}"')
     if step.operator == "avg_pool" and _may_average_padding(step):
         return NO_AVERAGE_OF_PADDING
     return NO_WRAP if step.operator == "pad" and step.parameters["mode"] == PadMode.WRAP else None

@@ -20,7 +20,7 @@ from conformance.adapters.api.resizing.rules import (
     has_plain_kernel,
     has_rule,
     omits_coordinates,
-    region_box,
+    region_ends,
     resized_extents,
 )
 from conformance.cases.arrays import SHORT_FLOATS
@@ -95,9 +95,12 @@ def _crop(step: Step, mode: ResizeMode) -> Code:
     """Return tf.image.crop_and_resize with one box for each image."""
     if mode not in CROP_METHODS or (mode is ResizeMode.NEAREST and not has_rule(step, CROP, PREFER_CEIL)):
         return NO_CROP
+    if step.parameters.get("scale") is not None:
+        return Unsupported("tf.image.crop_and_resize takes a size and no scale")
     if step.dtype != "float32":
         return FLOAT32_CROP
-    boxes = f"[[{', '.join(map(number, region_box(step)))}]]{f' * {step.shape[0]}' * (step.shape[0] != 1)}"
+    box = ", ".join(number(one) for ends in region_ends(step) for one in ends)
+    boxes = f"[[{box}]]{f' * {step.shape[0]}' * (step.shape[0] != 1)}"
     return call(
         "tf.image.crop_and_resize",
         "x",
@@ -105,7 +108,7 @@ def _crop(step: Step, mode: ResizeMode) -> Code:
         str([*range(step.shape[0])]),
         str([*resized_extents(step)]),
         method=None if mode is ResizeMode.LINEAR else f'"{CROP_METHODS[mode]}"',
-        extrapolation_value=text_unless_default(0, step.parameters["extrapolation_value"]),
+        extrapolation_value=text_unless_default(0, step.parameters.get("extrapolation_value")),
     )
 
 

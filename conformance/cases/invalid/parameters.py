@@ -223,6 +223,16 @@ def scale_rank_mismatch(case: Case) -> bool:
     return case.parameters["scale"] is not None and _has_other_rank(case, "scale")
 
 
+def roi_start_rank_mismatch(case: Case) -> bool:
+    """The start of the region has more or fewer entries than the input has spatial axes."""
+    return case.parameters["roi_start"] is not None and _has_other_rank(case, "roi_start")
+
+
+def roi_end_rank_mismatch(case: Case) -> bool:
+    """The end of the region has more or fewer entries than the input has spatial axes."""
+    return case.parameters["roi_end"] is not None and _has_other_rank(case, "roi_end")
+
+
 def size_and_scale(case: Case) -> bool:
     """Both a size and a scale are given."""
     return case.parameters["size"] is not None and case.parameters["scale"] is not None
@@ -316,6 +326,8 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "ScaleIsZero": scale_is_zero,
         "NegativeScale": negative_scale,
         "ScaleRankMismatch": scale_rank_mismatch,
+        "RoiStartRankMismatch": roi_start_rank_mismatch,
+        "RoiEndRankMismatch": roi_end_rank_mismatch,
         "SizeAndScale": size_and_scale,
         "BlockIsZero": block_is_zero,
         "NegativeBlock": negative_block,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -195,14 +196,9 @@ def _extrapolation_value(value: float, coordinates: str, x: Array) -> Array:
 
 def _with_constant(result: Exact, where: Array, constant: Array) -> Exact:
     """Return a result with a constant in some output cells; where: booleans (*output)."""
-    wide = constant.astype(np.float64)
-    return replace(
-        result,
-        value=np.where(where, constant, result.value),
-        high=np.where(where, wide, result.high),
-        low=np.where(where, 0.0, result.low),
-        magnitude=np.where(where, 0.0, result.magnitude),
-    )
+    fields: dict[str, Any] = {"value": constant, "high": constant.astype(np.float64), "low": 0.0, "magnitude": 0.0}
+    parts: dict[str, Any] = {name: np.where(where, number, getattr(result, name)) for name, number in fields.items()}
+    return replace(result, **parts)
 
 
 def _unit_roundoff(x: Array) -> float:

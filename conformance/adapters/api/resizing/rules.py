@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.adapters.api.dtypes import unsupported_lowering
 from conformance.adapters.api.surface import Code, Lowering, Unsupported
-from conformance.cases.operators import Coordinates, NearestRounding, ResizeMode
+from conformance.cases.operators import REGION_PARAMETERS, Coordinates, NearestRounding, ResizeMode
 from conformance.cases.steps import Step
 from reference import ResampledAxis
 
@@ -26,10 +26,10 @@ def resized_extents(step: Step) -> tuple[int, ...]:
     return tuple(axis.output for axis in step.resampled) if size is None else size
 
 
-def region_box(step: Step) -> tuple[float, ...]:
-    """Return the region of a crop: the starts of all axes, then the ends."""
-    whole = {"roi_start": (0,) * step.rank, "roi_end": (1,) * step.rank}
-    return tuple(one for name, default in whole.items() for one in step.parameters.get(name) or default)
+def region_ends(step: Step) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the region of a crop: the start and the end on each axis."""
+    start, end = map(step.parameters.get, REGION_PARAMETERS)
+    return start or (0,) * step.rank, end or (1,) * step.rank
 
 
 def scale_of_each_axis(
