@@ -37,9 +37,12 @@ def scale_of_each_axis(
 ) -> tuple[float, ...] | None:
     """Return the scales for a call that takes no size: the quotients of the sizes, or None if they give other sizes.
 
+    Also None for a region with a scale, whose output is smaller or larger than that of all of x.
     extent: the size of the output that the call computes from the size of x and a scale.
     """
     size, scale = step.parameters.get("size"), step.parameters.get("scale")
+    if size is None and scale and any(map(step.parameters.get, REGION_PARAMETERS)):
+        return None
     if size is None:
         return tuple(map(float, scale or ()))
     if scale is not None or len(size) != step.rank:
@@ -148,7 +151,8 @@ def axis_has_rule(axis: ResampledAxis, rounding: str, coordinates: str, nearest_
 
 def _same_cells(axis: ResampledAxis, rounding: str, other: ResampledAxis, rule: str) -> bool:
     # Where the cell of the other rule depends on the rounding of a coordinate, the rules are not the same.
-    return not other.has_inexact_steps_at(rule) and bool((axis.nearest(rounding) == other.nearest(rule)).all())
+    same = (axis.nearest(rounding) == other.nearest(rule)) & (axis.is_extrapolated == other.is_extrapolated)
+    return not other.has_inexact_steps_at(rule) and bool(same.all())
 
 
 def _all_coordinates(axes: Sequence[ResampledAxis], *, clamped: bool) -> list[list[Fraction]]:

@@ -132,11 +132,18 @@ def test_a_crop_has_another_rule_only_where_all_its_cells_are_cells_of_x():
     assert not has_rule(beyond, "asymmetric")
 
 
+def test_a_cell_beyond_an_end_is_no_copy_of_the_end():
+    (axis,) = step("nearest", spatial=(3,), coordinates="tf_crop_and_resize", size=(3,), roi_end=(1.25,)).resampled
+    assert axis.nearest("floor").tolist() == [0, 1, 2]
+    assert not axis_has_rule(axis, "floor", "asymmetric", "floor")
+
+
 def test_the_size_of_a_scaled_region_is_that_of_no_other_rule():
     # The coordinates 0, 1 and 2 are those of asymmetric with a scale of 1, which gives 5 cells.
     region = step(spatial=(5,), scale=(1.2,), coordinates="tf_crop_and_resize", roi_end=(0.5,))
     assert [float(one) for one in region.resampled[0].all_coordinates] == [0, 1, 2]
     assert not has_rule(region, "asymmetric")
+    assert scale_of_each_axis(region) is None
 
 
 def test_ends_of_a_region():
