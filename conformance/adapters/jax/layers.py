@@ -29,6 +29,7 @@ from conformance.adapters.api import (
     sizes_argument,
     spatial_entries,
 )
+from conformance.adapters.jax.resizing import RESIZE
 
 OPERAND_COUNT = 3
 """Length of `dimension_numbers`: input, kernel and output."""
@@ -254,5 +255,8 @@ LAX_LAYERS = (
 
 JNP_PREFIXES = ("jnp", "jax.numpy")
 DIALECTS = {
-    "jax.lax": Dialect(("lax", "jax.lax", *JNP_PREFIXES), (*LAX_LAYERS, jnp_pad_signature(channels_last=False)))
+    "jax.lax": Dialect(
+        ("lax", "jax.lax", "jax.image", "image", *JNP_PREFIXES),
+        (*LAX_LAYERS, RESIZE, jnp_pad_signature(channels_last=False)),
+    )
 }

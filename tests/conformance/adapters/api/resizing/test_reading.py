@@ -40,6 +40,14 @@ def read(surface, text, shape=None):
         ("keras-torch.layers", "layers.Resizing(3, 4, name='r')", {"size": (3, 4), **LINEAR}),
         ("keras-jax.ops", "keras.ops.image.resize(x, (3, 4), interpolation='nearest')", {"size": (3, 4), **UPPER}),
         ("tf.nn", "tf.image.resize(x, [3, 4])", {"size": (3, 4), **LINEAR}),
+        ("jax.lax", "jax.image.resize(x, (1, 2, 3, 4), 'nearest')", {"size": (3, 4), **UPPER}),
+        ("jax.lax", "jax.image.resize(x, (1, 2, 7), method='linear', antialias=False)", {"size": (7,), **LINEAR}),
+        ("jax.lax", "image.resize(x, (1, 2, 3, 4), 'bilinear')", {"size": (3, 4), **LINEAR, **FILTER}),
+        (
+            "jax.lax",
+            "jax.image.resize(x, (1, 2, 3, 4), 'cubic', antialias=False)",
+            {"size": (3, 4), "mode": "cubic", **CENTRES, "cubic_a": -0.5, "antialias": False, "exclude_outside": True},
+        ),
         (
             "tf.nn",
             "tf.image.resize(x, [3, 4], method=tf.image.ResizeMethod.NEAREST_NEIGHBOR)",
@@ -118,6 +126,10 @@ def test_the_mode_area_is_adaptive_average_pooling():
         ("tf.keras.layers", "layers.UpSampling2D(0)", "neither a positive number"),
         ("tf.nn", "tf.image.resize(x, [3, 4], method=tf.image.ResizeMethod.AREA)", "only 'nearest', 'bilinear'"),
         ("keras-jax.ops", "keras.ops.image.resize(x, 3)", "not two positive integers"),
+        ("jax.lax", "jax.image.resize(x, (1, 2, 3), 'box')", "method='box': not one of nearest, linear"),
+        ("jax.lax", "jax.image.resize(x, (1, 2, 3), 'linear', antialias=1)", "antialias=1: not one of True, False"),
+        ("jax.lax", "jax.image.resize(x, (3, 4), 'linear')", "not the positive extents of batch, channels"),
+        ("jax.lax", "jax.image.resize(x, (1, 2, 0), 'linear')", "not the positive extents of batch, channels"),
         ("tf.nn", "tf.image.resize(x, [3, 0])", "not two positive integers"),
         ("tf.nn", "tf.image.resize(x, [3, 4], antialias=1)", "antialias"),
         ("tf.nn", "tf.image.resize(x, [3, 4], preserve_aspect_ratio=True)", "only False can be translated"),
@@ -131,3 +143,13 @@ def test_calls_without_a_translation_say_why(surface, text, why):
 def test_a_mode_for_planes_does_not_fit_a_row():
     with pytest.raises(ConformanceError, match="for 2 spatial axes, and the input has 1"):
         read("torch.nn.functional", "F.interpolate(x, 4, mode='bilinear')", (1, 1, 8))
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5, 6), (2, 5, 6, 3)])
+def test_the_shape_of_jax_has_the_layout_of_the_input(shape):
+    assert read("jax.lax", f"jax.image.resize(x, {shape}, 'nearest')", (2, 3, 4, 4))["size"] == (5, 6)
+
+
+def test_a_shape_with_other_channels_is_refused():
+    with pytest.raises(ConformanceError, match="the batch and the channels of the input are"):
+        read("jax.lax", "jax.image.resize(x, (2, 4, 5, 6), 'nearest')", (2, 3, 4, 4))
