@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import resize_speed
 import torch
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
@@ -294,6 +295,8 @@ def report(rounds: int) -> str:
         "## Compared with onnx's ReferenceEvaluator: value and bound, as the suite uses the reference, float32",
         "",
         *against_onnx(max(rounds // 3, 1)),
+        "",
+        *resize_speed.section(rounds),
         "",
         "## Pooling compared with torch: float32, contiguous, channels first, certainty check off",
         "",

@@ -25,13 +25,17 @@ from reference.operators import (
     padding as _padding,
     pooling as _pooling,
     pooling_grad as _pooling_grad,
-    quantization as _quantization,
     softmax_pooling as _softmax_pooling,
     softmax_pooling_grad as _softmax_pooling_grad,
     stochastic_pooling as _stochastic_pooling,
     stochastic_pooling_grad as _stochastic_pooling_grad,
     unfolding as _unfolding,
 )
+from reference.operators.normalization import (
+    response_normalization as _response_normalization,
+    response_normalization_grad as _response_normalization_grad,
+)
+from reference.operators.quantization import convolution as _quantized_convolution, quantizing as _quantization
 from reference.operators.resampling import grid_sampling as _grid_sampling, resizing as _resizing
 from reference.registry import OPERATORS, values_only
 
@@ -81,9 +85,12 @@ unfold = values_only(_unfolding.unfold)
 unfold_grad = values_only(_unfolding.unfold_grad)
 fold = values_only(_unfolding.fold)
 fold_grad = values_only(_unfolding.fold_grad)
+lrn = values_only(_response_normalization.lrn)
+lrn_grad = values_only(_response_normalization_grad.lrn_grad)
 quantize = values_only(_quantization.quantize)
 dequantize = values_only(_quantization.dequantize)
 quantized_avg_pool = values_only(_quantization.quantized_avg_pool)
+quantized_conv = values_only(_quantized_convolution.quantized_conv)
 
 __all__ = [
     "OPERATORS",
@@ -116,6 +123,8 @@ __all__ = [
     "grid_sample_grad",
     "lp_pool",
     "lp_pool_grad",
+    "lrn",
+    "lrn_grad",
     "max_pool",
     "max_pool_grad",
     "max_pool_with_indices",
@@ -128,6 +137,7 @@ __all__ = [
     "pad_grad",
     "quantize",
     "quantized_avg_pool",
+    "quantized_conv",
     "resampled_axes",
     "resize",
     "resize_grad",

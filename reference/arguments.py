@@ -37,6 +37,21 @@ MAX_PLANE_ELEMENTS = 2**28
 PAIR_LENGTH = 2
 
 
+def number_of_dtype(name: str, value: Any, dtype: DType) -> Array:
+    """Return a number as an array () of a dtype, rounded if it is floating.
+
+    Raises TypeError if the value is not one real number, ValueError if no integer or boolean of the dtype equals it.
+    """
+    number = as_array(name, value)
+    if number.ndim or number.dtype not in (*FLOAT_DTYPES, *INTEGER_DTYPES, BOOL_DTYPE):
+        raise TypeError(f"{name} {value!r} must be one number")
+    with np.errstate(all="ignore"):
+        constant: Array = number.astype(dtype)
+    if dtype not in FLOAT_DTYPES and constant.item() != number.item():
+        raise ValueError(f"{name} {value!r} is no {dtype}")
+    return constant
+
+
 def check_image(x: npt.ArrayLike, accepted: Collection[DType]) -> Array:
     """Return x as an array (n, c, *spatial) of an accepted dtype.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from types import MappingProxyType
@@ -57,9 +57,12 @@ class Coordinates(Word):
     """The coordinate of an output cell in x when resizing; the words of ONNX."""
 
     HALF_PIXEL = "half_pixel"
+    HALF_PIXEL_SYMMETRIC = "half_pixel_symmetric"
     PYTORCH_HALF_PIXEL = "pytorch_half_pixel"
     ASYMMETRIC = "asymmetric"
     ALIGN_CORNERS = "align_corners"
+    TF_HALF_PIXEL_FOR_NN = "tf_half_pixel_for_nn"
+    TF_CROP_AND_RESIZE = "tf_crop_and_resize"
 
 
 class NearestRounding(Word):
@@ -85,6 +88,13 @@ class QuantizedDtype(Word):
     UINT8 = "uint8"
 
 
+class ExtraChannel(Word):
+    """The side of the extra channel of a window of an even number of channels."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
 class RoundMode(Word):
     """The whole number to which quantization rounds a number."""
 
@@ -102,6 +112,18 @@ class Formula(Word):
     QUOTIENT_PLUS_ZERO_POINT = "quotient_plus_zero_point"
     RECIPROCAL_PLUS_ZERO_POINT = "reciprocal_plus_zero_point"
     FUSED = "fused"
+
+
+class Requantization(Word):
+    """How quantized convolution computes the number of an exact sum that it rounds to a whole number."""
+
+    PRODUCT = "product"
+    RECIPROCAL = "reciprocal"
+    EXACT = "exact"
+    FUSED = "fused"
+    STEPWISE = "stepwise"
+    FLOAT64 = "float64"
+    FIXED_POINT = "fixed_point"
 
 
 class PaddingWord(Word):
@@ -148,7 +170,7 @@ class Parameter:
     choices: the allowed words; limits: the smallest and the largest number, None if any number is allowed.
     id_prefix: text before the value in the id of a sweep's case. The id omits a default, except with `always_in_id`.
     is_geometric: whether it determines which input cells an output element depends on.
-    only_in_mode: the only value of the parameter `mode` with which it has an effect; None if it always has one.
+    only_with: another parameter and its only value with which this one has an effect; None if it always has one.
     only_if_true: whether a flag has an effect only if it is true. Headings name it in that case only.
     """
 
@@ -162,7 +184,7 @@ class Parameter:
     id_prefix: str = ""
     always_in_id: bool = False
     is_geometric: bool = False
-    only_in_mode: str | None = None
+    only_with: tuple[str, str] | None = None
     only_if_true: bool = False
 
     @property
@@ -210,6 +232,7 @@ class Geometry(Enum):
     TO_COLUMNS = "a window of the padded input becomes the channels of a cell"
     FROM_COLUMNS = "the channels of a cell are added to a window of the output, which padding crops"
     UNPOOLING = "each input is written to a given position of the output"
+    CHANNELS = "each output reads a window of the channels of its cell"
     CELLS = "each output is computed from the cell at its position"
 
 
@@ -222,6 +245,7 @@ FAMILIES: Mapping[Geometry, str] = MappingProxyType(
         Geometry.FROM_BLOCKS: "blocks",
         Geometry.TO_COLUMNS: "columns",
         Geometry.FROM_COLUMNS: "columns",
+        Geometry.CHANNELS: "normalization",
         Geometry.CELLS: "quantization",
     }
 )
@@ -273,6 +297,7 @@ class Operator:
     has_disputed_geometry: whether conventions specify windows that contain only padding, or pads beyond the extent.
     is_differentiable: whether it has a gradient.
     operations: the cost of windows; None if the cost is not counted.
+    dtypes: default dtypes of inputs that differ from those of other operators.
     """
 
     name: str
@@ -288,6 +313,7 @@ class Operator:
     has_disputed_geometry: bool = False
     is_differentiable: bool = True
     operations: WindowOperations | None = None
+    dtypes: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def defaults(self) -> Mapping[str, object]:
@@ -317,7 +343,7 @@ class Operator:
     @property
     def changes_channels(self) -> bool:
         """Whether an output channel is not computed from the input channel of the same number alone."""
-        return self.has_weights or self.geometry in CHANNEL_GEOMETRIES
+        return self.has_weights or self.geometry is Geometry.CHANNELS or self.geometry in CHANNEL_GEOMETRIES
 
     @property
     def forward(self) -> str:
@@ -329,10 +355,10 @@ class Operator:
         """The folder of its file in the catalogue."""
         if self.is_gradient:
             return "gradients"
-        if self.has_weights:
-            return "convolution"
         if not self.is_differentiable:
             return "quantization"
+        if self.has_weights:
+            return "convolution"
         return FAMILIES.get(self.geometry, "pooling")
 
     def channel_multiple(self, parameters: Mapping[str, Any], rank: int) -> int:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:  # a run imports no YAML parser before it starts its first wor
 
 PER_AXIS_PARAMETERS = tuple(sorted(name for name, parameter in PARAMETERS.items() if parameter.is_per_axis))
 """Parameters with an entry for each spatial axis."""
+NUMBER_NAMES: Mapping[str, str] = {"p": "the power", "alpha": "alpha", "beta": "the power", "k": "the constant"}
+"""Parameters that must not be NaN, which the limits of the schema do not exclude, with their words in errors."""
 DEFAULT_SEED = 1
 """Seed of a case whose call draws random numbers. In some calls 0 means a random seed."""
 # Keys of a case that are neither inputs nor parameters.
@@ -223,15 +225,16 @@ def check_ranks(parameters: Mapping[str, Any], rank: int) -> None:
 
 
 def check_extents(parameters: Mapping[str, Any], inputs: Mapping[str, ArraySpec], least_output_size: int) -> None:
-    """Raise CaseError for a kernel whose rank differs from that of x, a small output size, and a power of NaN."""
+    """Raise CaseError for a kernel whose rank differs from that of x, a small output size, and numbers out of range."""
     x, kernel = inputs["x"].shape, inputs.get("kernel")
     if kernel and len(kernel.shape) != len(x):
         raise CaseError(("kernel", "shape"), f"{list(kernel.shape)} has {len(kernel.shape)} axes, but x has {len(x)}")
     sizes = parameters.get("output_size", ())
     if min(sizes, default=least_output_size) < least_output_size:
         raise CaseError(("output_size",), f"{list(sizes)} must be at least {least_output_size} along every axis")
-    if math.isnan(parameters.get("p", 1)):
-        raise CaseError(("p",), "the power must not be nan")
+    for name, word in NUMBER_NAMES.items():
+        if math.isnan(parameters.get(name, 1)):
+            raise CaseError((name,), f"{word} must not be nan")
 
 
 def _spread_scalars(given: Mapping[str, Any], window: Any, rank: int) -> dict[str, Any]:

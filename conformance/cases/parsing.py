@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 from conformance.cases.arrays import ArraySpec, can_represent, dtype_kind
@@ -52,7 +53,7 @@ def parse_case(
     """
     operator = OPERATORS[family["operator"]]
     given = {
-        name: _parse_array(raw[name], name, raw["x"])
+        name: _parse_array(raw[name], name, raw["x"], operator.dtypes)
         for name in INPUTS
         if name in raw and (name not in DERIVED_SHAPE_INPUTS or _states_shape(raw[name]))
     }
@@ -143,8 +144,11 @@ def _check_steps(case: Case) -> None:
         raise CaseError(("then",) if case.then else ("via",), str(error)) from None
 
 
-def _parse_array(raw: Mapping[str, Any], name: str, x: Mapping[str, Any]) -> ArraySpec:
-    values, dtype = raw["values"], raw.get("dtype", _default_dtype(name, x))
+def _parse_array(
+    raw: Mapping[str, Any], name: str, x: Mapping[str, Any], dtypes: Mapping[str, str] = MappingProxyType({})
+) -> ArraySpec:
+    """Parse an input. dtypes: those of inputs for which the operator has its own default."""
+    values, dtype = raw["values"], raw.get("dtype", dtypes.get(name, _default_dtype(name, x)))
     generator = values if isinstance(values, str) else GeneratorName.LITERAL.value
     options = {key: raw[key] for key in raw if key not in {"values", "shape", "dtype"}}
     for key in options.keys() - GENERATORS[generator].options:

@@ -15,7 +15,7 @@ from typing import Any
 
 from conformance.cases.arrays import Array
 from conformance.cases.case import ARRAYS_KEY, MIXED_KEY, WORDS_KEY, Case
-from conformance.cases.operators import OPERATORS, Geometry, PadMode, Rounding
+from conformance.cases.operators import CHANNEL_GEOMETRIES, OPERATORS, REGION_PARAMETERS, Geometry, PadMode, Rounding
 from reference import ResampledAxis, Windows, resampled_axes
 from reports.results.vocabulary import Word
 
@@ -42,6 +42,7 @@ class Step:
 
     operator: an operator of the catalogue, never a gradient, or a BuildingBlock;
     shape: (n, c, *spatial) of the input; kernel: shape (out, in/groups, *window) of the weights, `()` without weights;
+    kernel_dtype: the dtype of the weights, "" for that of the input;
     constants: arrays written into the program, `kernel` or `scale`, channels first;
     gradient: whether the case requests the gradient of the step; some framework calls have no gradient;
     parts: only for OVER_ONES: steps that compute a sum; their result for x is divided by their result for ones.
@@ -53,6 +54,7 @@ class Step:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     kernel: tuple[int, ...] = ()
     bias: bool = False
+    kernel_dtype: str = ""
     constants: Mapping[str, Array] = field(default_factory=dict)
     gradient: bool = False
     parts: tuple[Step, ...] = ()
@@ -150,7 +152,7 @@ class Step:
     def _channels_without_weights(self) -> int:
         """Return the number of output channels without weights: only blocks and columns change it."""
         described = OPERATORS.get(self.operator)
-        if described is None or not described.changes_channels:
+        if described is None or described.geometry not in CHANNEL_GEOMETRIES:
             return self.shape[1]
         has_block = "block" in described.defaults
         cells: int = self._block() ** self.rank if has_block else math.prod(self.windows.window)
@@ -195,7 +197,8 @@ class Step:
     def resampled(self) -> tuple[ResampledAxis, ...]:
         """The axes of resizing, with the coordinates of the output cells. Raises ValueError for invalid parameters."""
         given = self.parameters
-        return resampled_axes(self.shape[2:], given.get("size"), given.get("scale"), given["coordinates"])
+        sizes, region = (given.get("size"), given.get("scale")), {name: given.get(name) for name in REGION_PARAMETERS}
+        return resampled_axes(self.shape[2:], *sizes, given["coordinates"], **region)
 
     def with_parameters(self, **changed: Any) -> Step:
         """Return a copy of the step with some parameters changed."""
@@ -221,6 +224,7 @@ GEOMETRY_EXTENTS: Mapping[Geometry, Callable[[Step], tuple[int, ...]]] = Mapping
         Geometry.TO_COLUMNS: lambda step: step.windows.output,
         Geometry.PADS: Step._padded_extents,
         Geometry.GLOBAL: lambda step: (1,) * step.rank,
+        Geometry.CHANNELS: lambda step: step.shape[2:],
         Geometry.CELLS: lambda step: step.shape[2:],
         Geometry.RESAMPLING: lambda step: tuple(axis.output for axis in step.resampled),
         Geometry.TO_BLOCKS: lambda step: tuple(step._block() * extent for extent in step.shape[2:]),
@@ -242,14 +246,14 @@ BUILDING_BLOCK_EXTENTS: Mapping[BuildingBlock, Callable[[Step], tuple[int, ...]]
 
 def case_step(case: Case) -> Step:
     """Return the operator of a case as a step; for a gradient, the forward operator."""
-    kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
+    kernel, kernel_dtype = (spec.shape, spec.dtype) if (spec := case.inputs.get("kernel")) else ((), "")
     operator = OPERATORS[case.operator]
     parameters = {name: value for name, value in case.parameters.items() if name not in PROGRAM_KEYS}
     if operator.is_gradient:
         known = OPERATORS[operator.forward].defaults.keys()
         parameters = {name: value for name, value in parameters.items() if name in known and name != "output"}
     bias, gradient = "bias" in case.inputs, operator.is_gradient
-    return Step(operator.forward, case.shape, case.dtype, parameters, kernel, bias, gradient=gradient)
+    return Step(operator.forward, case.shape, case.dtype, parameters, kernel, bias, kernel_dtype, gradient=gradient)
 
 
 def input_shape(name: str, case: Case) -> tuple[int, ...]:

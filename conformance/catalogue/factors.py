@@ -15,6 +15,8 @@ from conformance.cases.generators import DtypeKind, GeneratorName
 from conformance.cases.operators import (
     PARAMETERS,
     PER_AXIS_KINDS,
+    REGION_PARAMETERS,
+    Coordinates,
     Geometry,
     NearestRounding,
     PadMode,
@@ -32,6 +34,8 @@ PLANE_RANK = 2
 CHANNEL_PARAMETERS = frozenset(
     one.name for one in PARAMETERS.values() if one.kind in {ParameterKind.CHANNEL_NUMBERS, ParameterKind.CHANNEL_COUNTS}
 )
+WEIGHT_PARAMETERS = frozenset({"w_scale", "w_zero_point"})
+QUANTIZED_DTYPES = frozenset(QuantizedDtype)
 MAX_INT8 = 127
 DEFAULT_CUBIC_A = PARAMETERS["cubic_a"].default
 
@@ -237,12 +241,14 @@ def _has_valid_resampling(level: FactorLevels, size: Sequence[int], rank: int) -
     In the mode nearest, a coordinate at which the selected cell changes must be exact in every floating type, which
     it is if the step is a binary fraction; the catalogue asks for other such coordinates by conventions.
     """
-    given = {name: plain_value(level_per_axis(level[name], rank)) for name in ("size", "scale") if name in level}
+    names = ("size", "scale", *REGION_PARAMETERS)
+    given = {name: plain_value(level_per_axis(level[name], rank)) for name in names if level.get(name) is not None}
+    sizes, coordinates = (given.pop("size", None), given.pop("scale", None)), level.get("coordinates", "half_pixel")
     try:
-        axes = resampled_axes(size, given.get("size"), given.get("scale"), level.get("coordinates", "half_pixel"))
+        axes = resampled_axes(size, *sizes, coordinates, **given)
     except ValueError:
         return False
-    if not _has_effective_flags(level):
+    if any(axis.has_inexact_ends for axis in axes) or not _has_effective_flags(level):
         return False
     rule = level.get("nearest_rounding", NearestRounding.ROUND_PREFER_FLOOR.value)
     if level.get("mode") != ResizeMode.NEAREST:
@@ -253,8 +259,11 @@ def _has_valid_resampling(level: FactorLevels, size: Sequence[int], rank: int) -
 
 
 def _has_effective_flags(level: FactorLevels) -> bool:
-    """Whether the mode has the options of the level, and they change weights."""
+    """Whether the mode and the coordinates have the options of the level, and they change weights."""
     mode, antialias = level.get("mode"), level.get("antialias", False)
+    is_crop = level.get("coordinates") == Coordinates.TF_CROP_AND_RESIZE
+    if antialias if is_crop else level.get("extrapolation_value", 0):
+        return False
     if mode in {ResizeMode.NEAREST, ResizeMode.AREA}:
         is_centred = mode == ResizeMode.NEAREST or level.get("coordinates", "half_pixel") == "half_pixel"
         return is_centred and not antialias and not level.get("exclude_outside", False)
@@ -277,9 +286,15 @@ def _has_valid_columns(level: FactorLevels, _size: Sequence[int], rank: int) -> 
 
 
 def _fits_channels(level: FactorLevels, _size: Sequence[int], _rank: int) -> bool:
-    """Whether each list has a number for each channel, and zero points are numbers of the output's dtype."""
-    lists = [value for name, value in level.items() if name in CHANNEL_PARAMETERS and isinstance(value, tuple)]
-    return all(len(value) == level["channels"] for value in lists) and has_valid_zero_points(level)
+    """Whether each list has a number for each channel, and zero points are numbers of the output's dtype.
+
+    Lists of weights, which are int8, have a number for each output channel.
+    """
+    lists = {name: value for name, value in level.items() if name in CHANNEL_PARAMETERS and isinstance(value, tuple)}
+    outputs = level.get("out", 1) * level.get("groups", 1)
+    return has_valid_zero_points(level) and all(
+        len(value) == (outputs if name in WEIGHT_PARAMETERS else level["channels"]) for name, value in lists.items()
+    )
 
 
 def has_valid_zero_points(level: FactorLevels) -> bool:
@@ -296,19 +311,26 @@ def has_valid_dtype(geometry: Geometry, level: FactorLevels) -> bool:
     return is_resizable and has_valid_zero_points(level)
 
 
+def _has_valid_quantized_windows(level: FactorLevels, size: Sequence[int], rank: int) -> bool:
+    """Whether the windows are valid, and the numbers of quantization fit channels and dtypes."""
+    is_quantized = level["dtype"] in QUANTIZED_DTYPES
+    return has_valid_windows(level, size, rank) and (not is_quantized or _fits_channels(level, size, rank))
+
+
 def _is_always_possible(_level: FactorLevels, _size: Sequence[int], _rank: int) -> bool:
     return True
 
 
 GEOMETRY_CHECKS: Mapping[Geometry, Callable[[FactorLevels, Sequence[int], int], bool]] = MappingProxyType(
     {
-        Geometry.WINDOWS: has_valid_windows,
+        Geometry.WINDOWS: _has_valid_quantized_windows,
         Geometry.TRANSPOSED: _has_valid_transpose,
         Geometry.PADS: has_valid_pads,
         Geometry.UNPOOLING: _has_valid_unpooling,
         Geometry.FRACTIONS: _has_valid_fractions,
         Geometry.BINS: _is_always_possible,
         Geometry.GLOBAL: _is_always_possible,
+        Geometry.CHANNELS: _is_always_possible,
         Geometry.CELLS: _fits_channels,
         Geometry.RESAMPLING: _has_valid_resampling,
         Geometry.SAMPLING: _has_valid_sampling,

@@ -16,13 +16,14 @@ import numpy as np
 
 from conformance.cases.arrays import Array
 from conformance.cases.case import Case, Value
-from conformance.cases.operators import OPERATORS, PARAMETERS, Geometry, ParameterKind
+from conformance.cases.operators import OPERATORS, PARAMETERS, Coordinates, Geometry, ParameterKind, ResizeMode
 from conformance.judging.expected import Expected, compute_reference
 
 MIN_DISTANCE_IN_BOUNDS = 1000
 """Minimum distance of another reading from the right result, in units of the error bound."""
-MIN_DISTANCE_OF_RESAMPLING = 10
-"""The same for resampling, whose bound covers coordinates and weights in float32, and not only a rounded sum."""
+MIN_DISTANCES: Mapping[Geometry, int] = {Geometry.RESAMPLING: 10, Geometry.CHANNELS: 10}
+"""The same for resampling and normalization. Their bounds also cover coordinates, weights and powers in float32."""
+LANCZOS_MODES = frozenset({ResizeMode.LANCZOS3, ResizeMode.LANCZOS5})
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,14 @@ def _parameter_changes(case: Case) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for parameter in OPERATORS[case.operator].parameters:
         if parameter.kind is ParameterKind.NUMBER and parameter.limits:
             yield f"with {parameter.name} increased by 1", {parameter.name: parameters[parameter.name] + 1}
-    for name in ("align_corners", "antialias", "exclude_outside"):
+    for name in ("align_corners", "antialias", "exclude_outside", "alpha_over_size"):
         if name in parameters:
             yield f"with {name} negated", {name: not parameters[name]}
-    for name in ("order", "coordinates", "nearest_rounding", "padding_mode"):
+    for name in ("order", "coordinates", "nearest_rounding", "padding_mode", "extra_channel"):
         for word in PARAMETERS[name].choices if name in parameters else ():
-            yield f"with {name} {word}", {name: word}
+            # Resize-11, the only source of these coordinates, has no kernels of Lanczos.
+            if word != Coordinates.TF_HALF_PIXEL_FOR_NN or parameters["mode"] not in LANCZOS_MODES:
+                yield f"with {name} {word}", {name: word}
     if "divisor" in parameters:
         yield from _divisor_changes(parameters)
 
@@ -84,8 +87,7 @@ def _divisor_changes(parameters: Mapping[str, Any]) -> Iterator[tuple[str, Mappi
 
 def min_distance(case: Case) -> int:
     """Return the minimum distance of another reading of a case, in units of its error bound."""
-    is_resampling = OPERATORS[case.operator].geometry is Geometry.RESAMPLING
-    return MIN_DISTANCE_OF_RESAMPLING if is_resampling else MIN_DISTANCE_IN_BOUNDS
+    return MIN_DISTANCES.get(OPERATORS[case.operator].geometry, MIN_DISTANCE_IN_BOUNDS)
 
 
 def indistinguishable_readings(case: Case, expected: Expected) -> Iterator[str]:

@@ -33,7 +33,8 @@ def raw_inputs(
     for name in inputs.keys() & common.keys():
         # The seed is made from the id of the case, so that it never changes.
         seed = zlib.crc32(f"{operator.name}/{case_id}/{name}".encode())
-        inputs[name] = _raw_array(name, {**common[name], "seed": seed}, shapes.get(name), levels)
+        dtype = operator.dtypes.get(name) or _input_dtype(name, levels["dtype"])
+        inputs[name] = _raw_array(name, dtype, {**common[name], "seed": seed}, shapes.get(name), levels)
     return inputs
 
 
@@ -62,9 +63,10 @@ def _extents(operator: Operator, levels: FactorLevels) -> tuple[int, ...]:
     return Windows.of(size, window, stride, pads, dilation).output
 
 
-def _raw_array(name: str, common: Mapping[str, Any], shape: list[int] | None, levels: FactorLevels) -> dict[str, Any]:
+def _raw_array(
+    name: str, dtype: str, common: Mapping[str, Any], shape: list[int] | None, levels: FactorLevels
+) -> dict[str, Any]:
     """Return one input of a row. Unsigned dtypes start at 0, bool ends at 1."""
-    dtype = _input_dtype(name, levels["dtype"])
     raw = {**_generator_options(common, name, levels["values"]), "dtype": dtype}
     options = GENERATORS[raw["values"]].options
     is_bool = dtype_kind(dtype) is DtypeKind.BOOL

@@ -15,7 +15,7 @@ import numpy as np
 from conformance.cases.arrays import FLOATING_DTYPES, NUMPY_DTYPES, Array
 from conformance.cases.case import Case, Value
 from conformance.cases.generators import GeneratorName
-from conformance.cases.operators import INPUTS, OPERATORS, Arithmetic
+from conformance.cases.operators import INPUTS, OPERATORS, Arithmetic, Geometry
 from conformance.judging.expected import Expected
 
 UNCHECKED_GENERATORS = frozenset({GeneratorName.MARKED, GeneratorName.LITERAL})
@@ -36,8 +36,9 @@ def out_of_range(case: Case, expected: Expected) -> Iterator[str]:
     ):
         return
     info = ml_dtypes.finfo(NUMPY_DTYPES[case.dtype])  # type: ignore[no-untyped-call]
-    # Norms raise every factor to this power; other operators have no parameter p.
-    power = np.float64(case.parameters.get("p", 1))
+    # Norms raise every factor to the power p, and normalization squares it; other operators have no such parameter.
+    is_squared = OPERATORS[case.operator].geometry is Geometry.CHANNELS
+    power = np.float64(2 if is_squared else case.parameters.get("p", 1))
     terms = int(exact.terms.max(initial=1))
     with np.errstate(over="ignore", under="ignore"):
         largest = math.prod(np.abs(array).max() ** power for array in factors) * terms

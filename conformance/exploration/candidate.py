@@ -14,7 +14,7 @@ from conformance.cases.arrays import BFLOAT16
 from conformance.cases.case import ARRAYS_KEY, NUMPY_USES, WORDS_KEY, ArrayUse, Case
 from conformance.cases.compositions import plan_steps
 from conformance.cases.invalid import violations_of
-from conformance.cases.operators import OPERATORS, PARAMETERS, Geometry, ParameterKind
+from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry, ParameterKind
 from conformance.cases.parameters import CaseError
 from conformance.cases.parsing import DERIVED_SHAPE_INPUTS, parse_case
 from conformance.catalogue.factors import (
@@ -124,7 +124,7 @@ class Candidate:
         """
         row, operator = (0,) * len(self._sweep.factors), OPERATORS[self.operator]
         # A convolution of padding alone is a sum of zeros.
-        is_sum = operator.has_weights and operator.geometry is Geometry.WINDOWS
+        is_sum = operator.arithmetic is Arithmetic.SUM and operator.geometry is Geometry.WINDOWS
         possible = DISPUTED_GEOMETRIES[operator.geometry] if operator.has_disputed_geometry or is_sum else None
         disputed = bool(possible and possible(self.levels, self.per_axis("extent"), self.rank))
         has_dtype = has_valid_dtype(operator.geometry, {**DEFAULT_LEVELS, **self.levels})

@@ -207,7 +207,7 @@ def _disputes_windows(arithmetic: Arithmetic) -> Callable[[Operator], bool]:
 
 
 GEOMETRIES_WITH_CHANNELS = frozenset(Geometry) - CHANNEL_GEOMETRIES - {
-    Geometry.RESAMPLING, Geometry.SAMPLING, Geometry.CELLS
+    Geometry.RESAMPLING, Geometry.SAMPLING, Geometry.CELLS, Geometry.CHANNELS
 }  # fmt: skip
 """Geometries with conventions about arrays without channels."""
 GEOMETRIES_WITH_IMAGES = GEOMETRIES_WITH_CHANNELS | {Geometry.TO_COLUMNS, Geometry.FROM_COLUMNS, Geometry.CELLS}
@@ -254,7 +254,8 @@ def _returns_indices(operator: Operator) -> bool:
 
 def _has_gradient_of_powers(operator: Operator) -> bool:
     """Whether the sign of x matters: a norm itself takes absolute values."""
-    return operator.arithmetic is Arithmetic.POWERS and operator.is_gradient
+    is_norm = operator.arithmetic is Arithmetic.POWERS and operator.geometry is Geometry.WINDOWS
+    return is_norm and operator.is_gradient
 
 
 SMALLEST_NORMAL = {

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import Any, TypeVar, overload
 
 Item = TypeVar("Item")
-MAX_UNPACKED_ITEMS = 10_000
+MAX_UNPACKED_ITEMS = 20_000
 """Number of the first items, which are not compressed. The built-in catalogue at level standard has fewer cases."""
 ITEMS_PER_BLOCK = 256
 FAST_COMPRESSION = 1

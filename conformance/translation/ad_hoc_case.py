@@ -147,11 +147,11 @@ class CaseRequest:
             parameters["groups"] = max(shape[1] // max(self.kernel[1], 1), 1) if self.kernel else 1
         raw = {"id": REQUEST_CASE_ID, **parameters, "x": self._raw_array(shape)}
         if self.has_kernel:
-            raw["kernel"] = self._raw_array(list(self.kernel or self._default_kernel(shape, window)))
+            raw["kernel"] = self._raw_array(list(self.kernel or self._default_kernel(shape, window)), "kernel")
             raw |= (
                 {
                     "bias": self._raw_array(
-                        [self.case_operator.output_channels(tuple(raw["kernel"]["shape"]), self._groups())]
+                        [self.case_operator.output_channels(tuple(raw["kernel"]["shape"]), self._groups())], "bias"
                     )
                 }
                 if self.bias
@@ -186,12 +186,13 @@ class CaseRequest:
             "then": [{"operator": self.operator, **given, **weights}],
         }
 
-    def _raw_array(self, shape: list[int]) -> dict[str, Any]:
-        is_unsigned = self.dtype in NUMPY_DTYPES and NUMPY_DTYPES[self.dtype].kind in "ub"
+    def _raw_array(self, shape: list[int], name: str = "x") -> dict[str, Any]:
+        dtype = self.case_operator.dtypes.get(name, self.dtype)
+        is_unsigned = dtype in NUMPY_DTYPES and NUMPY_DTYPES[dtype].kind in "ub"
         limits = (
             {"low": 0, "high": 1} if is_unsigned or self.case_operator.arithmetic is Arithmetic.PROBABILITIES else {}
         )
-        return {"values": GeneratorName.INTEGERS.value, "shape": shape, "dtype": self.dtype, **limits}
+        return {"values": GeneratorName.INTEGERS.value, "shape": shape, "dtype": dtype, **limits}
 
     def _groups(self) -> int:
         groups = self.parameters.get("groups", 1)

@@ -328,7 +328,7 @@ def signed_power_reason(case: Case, surface: Surface) -> str:
 
     The programs of the suite take absolute values first. A layer of the surface does not.
     """
-    is_norm = OPERATORS[case.operator].arithmetic is Arithmetic.POWERS
+    is_norm = OPERATORS[case.operator].is_pooling and OPERATORS[case.operator].arithmetic is Arithmetic.POWERS
     limitation = native_limitation(case, surface) if is_norm else None
     return limitation.reason if limitation else ""
 

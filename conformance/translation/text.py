@@ -43,7 +43,8 @@ def _has_effect(name: str, given: Mapping[str, Any]) -> bool:
     if name not in PARAMETERS:
         return True
     parameter = PARAMETERS[name]
-    return parameter.only_in_mode in (None, given.get("mode")) and not (parameter.only_if_true and not given[name])
+    other, needed = parameter.only_with or (name, given[name])
+    return given.get(other) == needed and not (parameter.only_if_true and not given[name])
 
 
 def text_lines(

@@ -34,6 +34,7 @@ class OperatorPage:
     common_calls: tuple[CommonCall, ...]
 
 
+POWERS_OF_TWO = {"x_scale": 0.5, "w_scale": 0.25, "y_scale": 2}
 COMMON_WINDOW = {"window": 3, "stride": 2, "padding": 1}
 COMMON_SAME_PADDING = {"window": 3, "stride": 1, "padding": "same_upper"}
 COMMON_CEILING = {"window": 3, "stride": 2, "rounding": "ceil"}
@@ -128,6 +129,38 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
             "With a zero point, padding counts",
             {"window": 2, "padding": 1, "count_include_pad": True, "x_zero_point": 3, "formula": "reciprocal"},
             dtype="int8",
+        ),
+    ),
+    "quantized_conv": (
+        CommonCall("uint8, scales that are powers of two", {"window": 3, "padding": 1, **POWERS_OF_TWO}, dtype="uint8"),
+        CommonCall(
+            "Zero points and a bias",
+            {"window": 3, "padding": 1, **POWERS_OF_TWO, "x_zero_point": 128, "y_zero_point": 3},
+            bias=True,
+            dtype="uint8",
+        ),
+        CommonCall(
+            "A zero point that is added before rounding",
+            {"window": 3, **POWERS_OF_TWO, "y_zero_point": 3, "requantization": "fused"},
+            dtype="uint8",
+        ),
+        CommonCall("int8", {"window": 3, **POWERS_OF_TWO}, dtype="int8"),
+        CommonCall("Other scales", {"window": 3, "x_scale": 0.1, "w_scale": 0.07, "y_scale": 1.3}, dtype="uint8"),
+        CommonCall(
+            "A scale for each output channel",
+            {"window": 3, "x_scale": 0.5, "w_scale": [0.25, 1], "y_scale": 2},
+            dtype="uint8",
+        ),
+    ),
+    "lrn": (
+        CommonCall("A window of five channels", {"local_size": 5, "alpha": 0.0001, "beta": 0.75}),
+        CommonCall(
+            "The parameters of AlexNet: alpha is not divided by the size",
+            {"local_size": 5, "alpha": 0.0001, "beta": 0.75, "k": 2, "alpha_over_size": False},
+        ),
+        CommonCall(
+            "A window of four channels, one more after the own one",
+            {"local_size": 4, "alpha": 0.0001, "extra_channel": "after"},
         ),
     ),
     "pad": (

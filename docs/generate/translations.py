@@ -142,7 +142,7 @@ def _heading_anchor(title: str) -> str:
 
 def translate_command_text(request: CaseRequest) -> str:
     """Return the command that prints the programs of a request."""
-    parameters = (f"--{key.replace('_', '-')}{_option_value(value)}" for key, value in request.parameters.items())
+    parameters = (_option(key.replace("_", "-"), value) for key, value in request.parameters.items())
     inputs = (
         [f"--dtype {request.dtype}"] * (request.dtype != "float32")
         + ["--bias"] * request.bias
@@ -151,8 +151,10 @@ def translate_command_text(request: CaseRequest) -> str:
     return " ".join(["conformance translate", request.operator, *parameters, *inputs])
 
 
-def _option_value(value: Any) -> str:
-    return "" if value is True else f" {option_text(value)}"
+def _option(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return f"--{name}" if value else f"--no-{name}"
+    return f"--{name} {option_text(value)}"
 
 
 def _convention_rows(convention: Convention, names: set[str]) -> Iterator[list[str]]:

@@ -71,7 +71,7 @@ def is_exact_norm(values: Sequence[float], p: Fraction, number: Fraction) -> boo
     algebraic numbers", Pacific Journal of Mathematics 3, 1953). No term is negative, so no terms cancel, so one that is
     irrational settles it. The whole powers are compared modulo a prime first, for a large p.
     """
-    roots = [_power_of_two_root(Fraction(value) / number, p.denominator) for value in values if value]
+    roots = [power_of_two_root(Fraction(value) / number, p.denominator) for value in values if value]
     common = math.lcm(*(root.denominator for root in roots if root is not None))
     if None in roots:
         return False
@@ -83,7 +83,7 @@ def is_exact_norm(values: Sequence[float], p: Fraction, number: Fraction) -> boo
     return bool(sum(whole**p.numerator for whole in numerators) == common**p.numerator)
 
 
-def _power_of_two_root(number: Fraction, degree: int) -> Fraction | None:
+def power_of_two_root(number: Fraction, degree: int) -> Fraction | None:
     """Return the root of a positive rational, for a degree that is a power of two. Return None if it is irrational."""
     while degree > 1:
         square = Fraction(math.isqrt(number.numerator), math.isqrt(number.denominator))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from reference.arguments import Array
 from reference.geometry.kernels import InterpolationKernel
-from reference.geometry.resampling import ResampledAxis
+from reference.geometry.resampling import CROP, ResampledAxis
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class AxisWeights:
         its value. Both are the same for the linear kernel. unit: unit roundoff of kernels of frameworks.
         """
         last = axis.size - 1
-        exact = [min(max(one, Fraction(0)), Fraction(last)) if is_clamped else one for one in axis.all_coordinates]
+        exact = [min(max(one, Fraction(0)), Fraction(last)) if is_clamped else one for one in axis.read_coordinates]
         cells = _cells_within(exact, kernel.reach)
         numerators, denominator = _common_denominator(_kernel_values(kernel, exact, cells, Fraction(1)))
         near = _with_neighbours(cells)
@@ -63,8 +63,8 @@ class AxisWeights:
         an end have the weight 0; otherwise they repeat the value of the end. Raises ValueError if the rounding of
         coordinates may change the sum of the weights by a half.
         """
-        cells = _cells_within(axis.all_coordinates, kernel.reach * stretch)
-        values = _kernel_values(kernel, axis.all_coordinates, cells, stretch)
+        cells = _cells_within(axis.read_coordinates, kernel.reach * stretch)
+        values = _kernel_values(kernel, axis.read_coordinates, cells, stretch)
         near = _with_neighbours(cells)
         outside = (near < 0) | (near >= axis.size)
         if excludes_outside:
@@ -77,6 +77,11 @@ class AxisWeights:
         numerators, denominator = _common_denominator(weights)
         last = axis.size - 1
         return cls(axis.size, np.clip(cells, 0, last), numerators, denominator, np.clip(near, 0, last), errors)
+
+    def without(self, is_left_out: Array) -> AxisWeights:
+        """Return the weights with 0 for some output cells, which read no cell of x."""
+        kept = ~is_left_out[:, None]
+        return replace(self, numerators=self.numerators * kept, errors=self.errors * kept)
 
     @property
     def weights(self) -> Array:
@@ -148,9 +153,17 @@ def weight_errors(
 
 
 def _largest_intermediate(axis: ResampledAxis) -> Array:
-    """Return the largest number from which the coordinate of each output cell is computed, float64."""
-    step = Fraction(axis.size - 1, max(axis.output - 1, 1)) if axis.coordinates == "align_corners" else axis.step
-    extent: Array = np.arange(1, axis.output + 1) * float(step) + 1
+    """Return the largest number from which the coordinate of each output cell is computed, float64.
+
+    The coordinate of half_pixel_symmetric has a further term, (size − output · r) / 2, with at most 5 roundings of
+    numbers of at most size / 2. That of tf_crop_and_resize has two rounded ends of the region in place of r.
+    """
+    cells = np.arange(1, axis.output + 1)
+    if axis.coordinates == CROP:
+        ends = (abs(axis.start) + abs(axis.end)) * axis.corner_step
+        return cells * float(ends) + (float(abs(axis.start)) * (axis.size - 1) + 1)
+    step = axis.corner_step if axis.coordinates == "align_corners" else axis.step
+    extent: Array = cells * float(step) + (axis.size + 1 if axis.coordinates == "half_pixel_symmetric" else 1)
     return extent
 
 
@@ -184,7 +197,7 @@ def normalized_weight_errors(
     sizes = np.pad(sizes, ((0, 0), (1, 1)))
     quotient = error + sizes / total * change + QUOTIENT_ROUNDINGS * gamma * (sizes + error)
     errors = quotient / (total - change) * (1 + 2.0**-40)
-    coordinates = np.array([float(one) for one in axis.all_coordinates])
+    coordinates = np.array([float(one) for one in axis.read_coordinates])
     limit = (float(kernel.reach) + shift) * float(stretch) * (1 + 2.0**-40) + 2.0**-30
     return np.where(np.abs(near - coordinates[:, None]) < limit[:, None], errors, 0.0)
 

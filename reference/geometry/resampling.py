@@ -14,10 +14,14 @@ import numpy as np
 from reference.arguments import Array, check_choice, check_plane_size, entries_per_axis, integers_per_axis
 
 ScaleArgument = int | float | Fraction | Sequence[int | float | Fraction]
+RegionArgument = ScaleArgument
 
 MODES = ("nearest", "linear", "cubic", "lanczos3", "lanczos5", "area")
-COORDINATES = ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners")
 HALF = Fraction(1, 2)
+CROP = "tf_crop_and_resize"
+
+REGION_DEFAULTS: Mapping[str, int] = MappingProxyType({"roi_start": 0, "roi_end": 1})
+"""The region of a crop, in units of the distance from the first to the last cell of x: all of x."""
 
 # Beyond this extent the position of a cell in float32 may be off by half a cell, so no bound would say anything.
 MAX_RESAMPLED_EXTENT = 2**18
@@ -37,6 +41,7 @@ NEAREST_RULES: Mapping[str, Callable[[Fraction], int]] = MappingProxyType(
 class ResampledAxis:
     """One axis of x, its extent after resizing, and the number of cells of x for each output cell.
 
+    start, end: the region of a crop, tf_crop_and_resize, in units of the distance from the first to the last cell.
     Source of the coordinates: ONNX Resize-19, attribute coordinate_transformation_mode,
     https://onnx.ai/onnx/operators/onnx__Resize.html
     """
@@ -45,33 +50,60 @@ class ResampledAxis:
     output: int
     step: Fraction
     coordinates: str
+    start: Fraction = Fraction(0)
+    end: Fraction = Fraction(1)
 
     def coordinate(self, position: int) -> Fraction:
         """Return the coordinate of an output cell in x, where cell i has the coordinate i."""
-        if self.coordinates == "asymmetric":
-            return position * self.step
-        if self.coordinates == "align_corners":
-            return Fraction(position * (self.size - 1), self.output - 1) if self.output > 1 else Fraction(0)
-        if self.coordinates == "pytorch_half_pixel" and self.output == 1:
-            return Fraction(0)
-        return (position + HALF) * self.step - HALF
+        return COORDINATE_RULES[self.coordinates](self, position)
 
     @cached_property
     def all_coordinates(self) -> tuple[Fraction, ...]:
         """The coordinate of each output cell."""
         return tuple(map(self.coordinate, range(self.output)))
 
+    @cached_property
+    def is_extrapolated(self) -> Array:
+        """Whether each output cell has a coordinate beyond an end and no cell of x, booleans; only in a crop."""
+        is_crop, last = self.coordinates == CROP, self.size - 1
+        return np.array([is_crop and not 0 <= one <= last for one in self.all_coordinates], bool)
+
+    @cached_property
+    def read_coordinates(self) -> tuple[Fraction, ...]:
+        """The coordinates of all output cells, but 0 for those that read no cell of x."""
+        pairs = zip(self.all_coordinates, self.is_extrapolated, strict=True)
+        return tuple(Fraction(0) if is_extrapolated else one for one, is_extrapolated in pairs)
+
+    @property
+    def corner_step(self) -> Fraction:
+        """The distance of neighbouring output cells if the outer ones are at the centres of the outer cells of x."""
+        return Fraction(self.size - 1, max(self.output - 1, 1))
+
     def has_inexact_steps_at(self, rule: str) -> bool:
         """Whether the cell changes at the coordinate of some output cell, and rounding may move that coordinate."""
-        step = Fraction(self.size - 1, max(self.output - 1, 1)) if self.coordinates == "align_corners" else self.step
-        if all(number & (number - 1) == 0 for number in step.as_integer_ratio()):
-            return False  # neither the step nor its reciprocal is rounded
         shift = HALF if rule in {"round_prefer_floor", "round_prefer_ceil"} else 0
+        # Beyond the ends both cells of a step are the same one.
+        inside = (one for one in self._inexact_coordinates if 0 <= one <= self.size - 1)
+        return any((one - shift).denominator == 1 for one in inside)
+
+    @property
+    def has_inexact_ends(self) -> bool:
+        """Whether an output cell of a crop is at an end of x, and rounding may move its coordinate beyond the end."""
+        return self.coordinates == CROP and any(one in {0, self.size - 1} for one in self._inexact_coordinates)
+
+    @property
+    def _inexact_coordinates(self) -> tuple[Fraction, ...]:
+        """The coordinates that rounding may move."""
+        if self.coordinates == CROP:
+            has_exact_start = self.size == 1 or _is_power_of_two(self.start.denominator)
+            is_exact = all(map(_is_power_of_two, (self.end.denominator, max(self.output - 1, 1)))) or self.size == 1
+            return self.all_coordinates[self.output if is_exact else 1 :] if has_exact_start else self.all_coordinates
+        step = self.corner_step if self.coordinates == "align_corners" else self.step
+        if all(map(_is_power_of_two, step.as_integer_ratio())):
+            return ()  # neither the step nor its reciprocal is rounded
         is_zero = self.coordinates == "pytorch_half_pixel" and self.output == 1
         is_first_exact = is_zero or self.coordinates in {"asymmetric", "align_corners"}
-        inexact = self.all_coordinates[1:] if is_first_exact else self.all_coordinates
-        # Beyond the ends both cells of a step are the same one.
-        return any(0 <= one <= self.size - 1 and (one - shift).denominator == 1 for one in inexact)
+        return self.all_coordinates[1:] if is_first_exact else self.all_coordinates
 
     def nearest(self, rule: str) -> Array:
         """Return the cell that each output cell copies, int64; coordinates beyond an end select the end."""
@@ -80,13 +112,63 @@ class ResampledAxis:
         return np.array(cells, np.int64)
 
 
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
+def _half_pixel(axis: ResampledAxis, position: int) -> Fraction:
+    return (position + HALF) * axis.step - HALF
+
+
+def _symmetric(axis: ResampledAxis, position: int) -> Fraction:
+    """Return the coordinate if the centres of x and of the output, which may be rounded down, are the same point."""
+    return (axis.size - axis.output * axis.step) / 2 + _half_pixel(axis, position)
+
+
+def _crop(axis: ResampledAxis, position: int) -> Fraction:
+    if axis.output == 1:
+        return (axis.start + axis.end) / 2 * (axis.size - 1)
+    return axis.start * (axis.size - 1) + position * (axis.end - axis.start) * axis.corner_step
+
+
+COORDINATE_RULES: Mapping[str, Callable[[ResampledAxis, int], Fraction]] = MappingProxyType(
+    {
+        "half_pixel": _half_pixel,
+        "half_pixel_symmetric": _symmetric,
+        "pytorch_half_pixel": lambda axis, o: _half_pixel(axis, o) if axis.output > 1 else Fraction(0),
+        "asymmetric": lambda axis, o: o * axis.step,
+        "align_corners": lambda axis, o: o * axis.corner_step,
+        "tf_half_pixel_for_nn": lambda axis, o: (o + HALF) * axis.step,
+        CROP: _crop,
+    }
+)
+"""The coordinate of an output cell, by the name of the rule in ONNX. tf_half_pixel_for_nn: up to Resize-11."""
+COORDINATES = (*COORDINATE_RULES,)
+
+
+def extrapolated_cells(axes: Sequence[ResampledAxis]) -> Array:
+    """Return whether each output cell is beyond an end of some axis and reads no cell of x, booleans (*output)."""
+    total = np.zeros([axis.output for axis in axes], bool)
+    for number, axis in enumerate(axes):
+        total |= np.moveaxis(axis.is_extrapolated.reshape(-1, *(1,) * (len(axes) - 1)), 0, number)
+    return total
+
+
 def resampled_axes(
-    spatial: Sequence[int], size: int | Sequence[int] | None, scale: ScaleArgument | None, coordinates: str
+    spatial: Sequence[int],
+    size: int | Sequence[int] | None,
+    scale: ScaleArgument | None,
+    coordinates: str,
+    *,
+    roi_start: RegionArgument | None = None,
+    roi_end: RegionArgument | None = None,
 ) -> tuple[ResampledAxis, ...]:
-    """Parse size or scale: one of the two, a number or a number for each axis.
+    """Parse size or scale: one of the two, a number or a number for each axis; and the region of a crop.
 
     With a scale the output has ⌊extent · scale⌋ cells, and coordinates use the scale as given; a float stands for the
-    decimal that it is printed as. With a size they use output / extent. Raises ValueError or TypeError.
+    decimal that it is printed as. With a size they use output / extent. In a crop the output has
+    ⌊extent · (end − start) · scale⌋ cells, and coordinates use the region and the sizes only.
+    Raises ValueError or TypeError.
     """
     check_choice("coordinates", coordinates, COORDINATES)
     if size is None and scale is None:
@@ -95,20 +177,36 @@ def resampled_axes(
         raise ValueError(f"size {size!r} and scale {scale!r}: exactly one of them must be given")
     for axis, extent in enumerate(spatial):
         _check_extent(f"x has {extent} cells on axis {axis}", extent)
+    starts, ends = _parse_region(len(spatial), coordinates, roi_start, roi_end)
     if scale is None:
         output = integers_per_axis("size", size, len(spatial), 1)
         steps = [Fraction(n, m) for n, m in zip(spatial, output, strict=True)]
     else:
         entries = entries_per_axis("scale", scale, len(spatial))
         scales = [_parse_scale(entry, axis) for axis, entry in enumerate(entries)]
-        output = tuple(math.floor(n * s) for n, s in zip(spatial, scales, strict=True))
+        parts = zip(spatial, starts, ends, scales, strict=True)
+        output = tuple(math.floor(n * (end - start) * s) for n, start, end, s in parts)
         steps = [1 / s for s in scales]
     given, name = (size, "size") if scale is None else (scale, "scale")
     for axis, extent in enumerate(output):
         _check_extent(f"{name} {given!r} gives {extent} cells on axis {axis}", extent)
     check_plane_size("size", output)
-    axes = zip(spatial, output, steps, strict=True)
-    return tuple(ResampledAxis(n, m, step, coordinates) for n, m, step in axes)
+    axes = zip(spatial, output, steps, starts, ends, strict=True)
+    return tuple(ResampledAxis(n, m, step, coordinates, start, end) for n, m, step, start, end in axes)
+
+
+def _parse_region(
+    rank: int, coordinates: str, roi_start: RegionArgument | None, roi_end: RegionArgument | None
+) -> tuple[list[Fraction], list[Fraction]]:
+    """Return the ends of the region on each axis, 0 and 1 if they are not given."""
+    given = {"roi_start": roi_start, "roi_end": roi_end}
+    for name, value in given.items():
+        if value is not None and coordinates != CROP:
+            raise ValueError(f"{name} {value!r}: the coordinates {coordinates!r} have no region")
+    values = {name: default if given[name] is None else given[name] for name, default in REGION_DEFAULTS.items()}
+    entries = {name: entries_per_axis(name, value, rank) for name, value in values.items()}
+    starts, ends = ([_parse_number(name, one, at) for at, one in enumerate(entries[name])] for name in entries)
+    return starts, ends
 
 
 def _check_extent(what: str, extent: int) -> None:
@@ -117,15 +215,18 @@ def _check_extent(what: str, extent: int) -> None:
 
 
 def _parse_scale(entry: object, axis: int) -> Fraction:
-    if isinstance(entry, bool) or not isinstance(entry, (int, float, Fraction, np.integer, np.floating)):
-        raise TypeError(f"scale {entry!r} on axis {axis} must be a number")
-    if isinstance(entry, (float, np.floating)):
-        if not math.isfinite(entry):
-            raise ValueError(f"scale {entry!r} on axis {axis} must be finite")
-        # The shortest decimal of a float is the number that its author wrote.
-        number = Fraction(repr(float(entry)))
-    else:
-        number = Fraction(entry if isinstance(entry, Fraction) else int(entry))
+    number = _parse_number("scale", entry, axis)
     if number <= 0:
         raise ValueError(f"scale {entry!r} on axis {axis} must be positive")
     return number
+
+
+def _parse_number(name: str, entry: object, axis: int) -> Fraction:
+    if isinstance(entry, bool) or not isinstance(entry, (int, float, Fraction, np.integer, np.floating)):
+        raise TypeError(f"{name} {entry!r} on axis {axis} must be a number")
+    if isinstance(entry, (float, np.floating)):
+        if not math.isfinite(entry):
+            raise ValueError(f"{name} {entry!r} on axis {axis} must be finite")
+        # The shortest decimal of a float is the number that its author wrote.
+        return Fraction(repr(float(entry)))
+    return Fraction(entry if isinstance(entry, Fraction) else int(entry))

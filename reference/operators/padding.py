@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +11,12 @@ from reference.arguments import (
     FLOAT_DTYPES,
     INTEGER_DTYPES,
     Array,
-    DType,
     PaddingArgument,
     PadPairs,
-    as_array,
     check_choice,
     check_image,
     check_plane_size,
+    number_of_dtype,
     pairs_per_axis,
 )
 from reference.arithmetic.exact import Exact, selection_result
@@ -73,7 +71,7 @@ def pad(x: npt.ArrayLike, pads: PaddingArgument, *, mode: str = "constant", valu
         raise TypeError(f"pads {pads!r} must be a number, or a number or a pair (before, after) per axis")
     ends = pairs_per_axis("pads", pads, x.ndim - 2, None)
     cropped = _crop_ends(x, ends)
-    constant = _constant_value(value, x.dtype)
+    constant = number_of_dtype("value", value, x.dtype)
     if mode != "constant" and constant.astype(bool):
         raise ValueError(f"value {value!r} has no place in mode {mode}")
     around = tuple((max(before, 0), max(after, 0)) for before, after in ends)
@@ -123,14 +121,3 @@ def _crop_ends(x: Array, ends: PadPairs) -> Array:
         kept.append(slice(start, stop))
     cropped: Array = x[all_planes_index(tuple(kept))]
     return cropped
-
-
-def _constant_value(value: Any, dtype: DType) -> Array:
-    number = as_array("value", value)
-    if number.ndim or number.dtype not in PADDED_DTYPES:
-        raise TypeError(f"value {value!r} must be one number")
-    with np.errstate(all="ignore"):
-        constant: Array = number.astype(dtype)
-    if dtype not in FLOAT_DTYPES and constant.item() != number.item():
-        raise ValueError(f"value {value!r} is no {dtype}")
-    return constant

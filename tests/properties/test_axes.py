@@ -18,6 +18,7 @@ PARAMETERS = {
     Geometry.TRANSPOSED: (*WINDOWS, {"window": 2, "groups": 2}),
     Geometry.UNPOOLING: ({"output_size": 3},),
     Geometry.GLOBAL: ({},),
+    Geometry.CHANNELS: tuple({"local_size": size, "alpha": 1} for size in (3, 4)),
     Geometry.CELLS: ({"y_scale": 0.1},),
     Geometry.BINS: ({"output_size": 2},),
     Geometry.FRACTIONS: ({"window": 1, "output_size": 2},),
@@ -29,7 +30,12 @@ PARAMETERS = {
     Geometry.FROM_COLUMNS: tuple({"window": 2, "output_size": 4, "order": order} for order in ("dcr", "crd")),
     Geometry.PADS: tuple({"pads": 1, "mode": mode} for mode in ("constant", "edge", "reflect", "symmetric", "wrap")),
 }
-PER_OPERATOR = {"quantized_avg_pool": WINDOWS, "dequantize": ({"x_scale": 0.1},)}
+QUANTIZED = {"x_scale": 0.5, "w_scale": 0.25, "y_scale": 2}
+PER_OPERATOR = {
+    "quantized_avg_pool": WINDOWS,
+    "quantized_conv": ({"window": 2, **QUANTIZED}, {"window": 2, "padding": 1, "groups": 2, **QUANTIZED}),
+    "dequantize": ({"x_scale": 0.1},),
+}
 
 
 def cases(operator, rank):

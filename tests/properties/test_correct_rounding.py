@@ -46,7 +46,7 @@ SELECTIONS = {
     *("max_pool", "min_pool", "max_pool_with_indices", "max_unpool", "global_max_pool", "adaptive_max_pool"),
     *("fractional_max_pool", "stochastic_pool", "pad", "depth_to_space", "space_to_depth"),
     *("depth_to_space_grad", "space_to_depth_grad", "unfold", "fold_grad"),
-    *("quantize", "dequantize", "quantized_avg_pool"),
+    *("quantize", "dequantize", "quantized_avg_pool", "quantized_conv"),
 }
 # Operators that are similar to no other operator.
 OF_A_KIND = {"avg_pool", "global_avg_pool", "conv", "max_pool_grad", *worst_case_inputs.CURVED}
@@ -273,10 +273,14 @@ def test_flushed_products_and_the_rounding_of_what_is_left_add_up():
 
 
 def test_every_operator_has_an_adversary_or_rounds_nothing():
-    """The remaining operators are selections, whose bound is always 0, and interpolation, whose weights have errors."""
+    """The others are selections, whose bound is 0, interpolation, whose weights have errors, and normalization.
+
+    The tests of normalization evaluate its formula in several ways.
+    """
     adversarial = {name.split(",")[0] for name in worst_case_inputs.OPERATORS}
     interpolation = {"resize", "resize_grad", "grid_sample", "grid_sample_grad"}
-    assert adversarial == set(reference.OPERATORS) - SELECTIONS - {"max_unpool_grad"} - interpolation
+    normalization = {"lrn", "lrn_grad"}
+    assert adversarial == set(reference.OPERATORS) - SELECTIONS - {"max_unpool_grad"} - interpolation - normalization
 
 
 @pytest.mark.parametrize("name", sorted(SELECTIONS))
@@ -298,8 +302,10 @@ def test_operators_that_select_have_bound_zero(name, dtype):
         "quantize": (x.astype(np.float32), 3),
         "dequantize": (x.astype(np.int8), 3),
         "quantized_avg_pool": (x.astype(np.int8), 3),
+        "quantized_conv": (x.astype(np.int8), np.ones((1, 1, 3), np.int8)),
     }
-    results = reference.OPERATORS[name](*arguments.get(name, (x, 3)))
+    named = {"x_scale": 1, "w_scale": 1, "y_scale": 1} if name == "quantized_conv" else {}
+    results = reference.OPERATORS[name](*arguments.get(name, (x, 3)), **named)
     for exact in results if isinstance(results, tuple) else [results]:
         assert exact.exact
         assert not exact.bound(np.float16).any()

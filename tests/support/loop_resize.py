@@ -9,15 +9,31 @@ import numpy as np
 HALF = Fraction(1, 2)
 
 
+def centre(position, scale):
+    """Return the coordinate of the centre of an output cell, where the first cell of the input begins at 0."""
+    return (position + HALF) / scale
+
+
+def crop(position, before, after, region):
+    """Return the coordinate of an output cell of a crop; region: its ends."""
+    start, end = region
+    if after == 1:
+        return HALF * (start + end) * (before - 1)
+    return start * (before - 1) + position * (end - start) * (before - 1) / (after - 1)
+
+
 def coordinate(position, before, after, scale, rule):
     """Return the coordinate in the input of one output cell of an axis."""
-    if rule == "asymmetric":
-        return position / scale
-    if rule == "align_corners":
-        return Fraction(0) if after == 1 else Fraction(position * (before - 1), after - 1)
-    if rule == "pytorch_half_pixel" and after == 1:
-        return Fraction(0)
-    return (position + HALF) / scale - HALF
+    from_zero = Fraction(0) if after == 1 else None
+    adjustment = after / (before * scale)
+    return {
+        "half_pixel": centre(position, scale) - HALF,
+        "half_pixel_symmetric": Fraction(before, 2) * (1 - adjustment) + centre(position, scale) - HALF,
+        "pytorch_half_pixel": centre(position, scale) - HALF if from_zero is None else from_zero,
+        "tf_half_pixel_for_nn": centre(position, scale),
+        "asymmetric": position / scale,
+        "align_corners": Fraction(position * (before - 1), after - 1) if from_zero is None else from_zero,
+    }[rule]
 
 
 def chosen_cell(where, rounding):
@@ -91,26 +107,41 @@ def area_shares(position, extent, scale):
     return {cell: length * scale for cell, length in covered.items() if length > 0}
 
 
-def axis_shares(position, extent, output, scale, parameters):
-    """Return {cell: weight} of one output cell of an axis for the parameters of reference.resize."""
+def axis_shares(position, axis, parameters):
+    """Return {cell: weight} of one output cell for the parameters of reference.resize.
+
+    axis: the extent of the input and of the output, the scale, and the ends of a crop. Beyond an end, a crop has none.
+    """
+    extent, output, scale, region = axis
     given = {"nearest_rounding": "round_prefer_floor", "cubic_a": -0.75, "antialias": False, "exclude_outside": False}
     given |= parameters
     mode, flags = given["mode"], {name: given[name] for name in ("antialias", "exclude_outside")}
     if mode == "area":
         return area_shares(position, extent, scale)
-    where = coordinate(position, extent, output, scale, given["coordinates"])
+    is_crop = given["coordinates"] == "tf_crop_and_resize"
+    where = (
+        crop(position, extent, output, region)
+        if is_crop
+        else coordinate(position, extent, output, scale, given["coordinates"])
+    )
+    if is_crop and not 0 <= where <= extent - 1:
+        return {}
     if any(flags.values()) or mode.startswith("lanczos"):
         return filtered_shares(where, extent, scale, mode, given["cubic_a"], **flags)
     return shares(where, extent, mode, given["nearest_rounding"], given["cubic_a"])
 
 
-def loop_resize(x, output, scales, parameters):
-    """Return a dict {(n, c, *position): {(n, c, *cell): weight}} of the whole operator."""
+def loop_resize(x, output, scales, parameters, regions=None):
+    """Return a dict {(n, c, *position): {(n, c, *cell): weight}} of the whole operator.
+
+    regions: the ends of a crop on each axis. A row without weights is an extrapolated cell.
+    """
+    regions = regions or [(Fraction(0), Fraction(1))] * len(output)
     weights = {}
     for n, c, *position in np.ndindex(*x.shape[:2], *output):
         axes = [
-            axis_shares(o, before, after, scale, parameters)
-            for o, before, after, scale in zip(position, x.shape[2:], output, scales, strict=True)
+            axis_shares(o, axis, parameters)
+            for o, *axis in zip(position, x.shape[2:], output, scales, regions, strict=True)
         ]
         row = weights[(n, c, *position)] = {}
         for parts in itertools.product(*(one.items() for one in axes)):

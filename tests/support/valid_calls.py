@@ -25,6 +25,10 @@ CALLS = {
     "fold": ([np.arange(2 * 8 * 3 * 4, dtype=np.float32).reshape(2, 8, 3, 4)], {"output_size": (4, 5), "window": 2}),
     "quantize": ([X], {"y_scale": 0.5}),
     "quantized_avg_pool": ([X.astype(np.int8)], {"window": 2}),
+    "quantized_conv": (
+        [X.astype(np.int8), KERNEL.astype(np.int8), BIAS.astype(np.int32)],
+        {"x_scale": 0.5, "w_scale": 1, "y_scale": 2},
+    ),
     "dequantize": ([X.astype(np.int8)], {"x_scale": 0.5}),
     "conv": ([X, KERNEL, BIAS], {}),
     "conv_transpose": ([X, KERNEL, BIAS], {}),

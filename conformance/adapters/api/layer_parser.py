@@ -26,9 +26,9 @@ class PlainName(str):
 
 
 class ExtentName(PlainName):
-    """An extent of an array, `x.shape[0]`. index: the axis, negative from the last one."""
+    """An extent of an array, `x.shape[0]`. axis: negative from the last one."""
 
-    index: int
+    axis: int
 
 
 class ReshapedName(PlainName):
@@ -226,7 +226,7 @@ def _extent_name(node: ast.expr, index: int) -> ExtentName:
     if not name.endswith(".shape"):
         _raise_unreadable(node, f"{name}[{index}] is not an extent of a shape")
     extent = ExtentName(f"{name}[{index}]")
-    extent.index = index
+    extent.axis = index
     return extent
 
 

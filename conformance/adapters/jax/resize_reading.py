@@ -49,21 +49,33 @@ def _size(call: BoundCall, *, channels_last: bool) -> tuple[int, ...]:
     shape = call.arguments["shape"]
     if not isinstance(shape, tuple) or len(shape) < MIN_SHAPE_LENGTH:
         raise UnreadableLayer(f"shape={shape}: not the batch, the channels and the extents of the output")
-    places = (0, len(shape) - 1) if channels_last else (0, 1)
-    for number, axis in enumerate(places):
-        if not _is_extent_of_input(call, shape[axis], axis, len(shape), number):
-            raise UnreadableLayer(f"shape: batch and channels must be those of the input, for example x.shape[{axis}]")
-    size = shape[1:-1] if channels_last else shape[2:]
+    # A function of JAX takes arrays of either layout.
+    for is_last in (channels_last, not channels_last):
+        places = (0, len(shape) - 1) if is_last else (0, 1)
+        is_certain = is_last == channels_last or call.shape is not None
+        if all(_is_extent_of_input(call, shape, places, number, is_certain=is_certain) for number in range(2)):
+            return _positive_extents(shape[1:-1] if is_last else shape[2:])
+    example = f"x.shape[{'-1' if channels_last else 1}]"
+    raise UnreadableLayer(f"shape: batch and channels must be those of the input, for example x.shape[0] and {example}")
+
+
+def _is_extent_of_input(
+    call: BoundCall, shape: tuple[Any, ...], places: tuple[int, int], number: int, *, is_certain: bool
+) -> bool:
+    """Whether an item of the shape is the batch or the channels of the input.
+
+    places: the axes of both. number: 0 for the batch, 1 for the channels. is_certain: whether a number may be one.
+    """
+    value = shape[places[number]]
+    if isinstance(value, ExtentName):
+        return value.axis % len(shape) == places[number]
+    return is_certain and is_whole_number(value) and (call.shape is None or value == call.shape[number])
+
+
+def _positive_extents(size: tuple[Any, ...]) -> tuple[int, ...]:
     if not all(is_whole_number(extent) and extent > 0 for extent in size):
         raise UnreadableLayer(f"shape: the extents of the output, {size}, must be positive integers")
     return tuple(size)
-
-
-def _is_extent_of_input(call: BoundCall, value: Any, axis: int, rank: int, number: int) -> bool:
-    """Whether an item of the shape is the batch or the channels of the input. number: 0 for the batch."""
-    if isinstance(value, ExtentName):
-        return value.index % rank == axis
-    return is_whole_number(value) and (call.shape is None or value == call.shape[number])
 
 
 def _rule(method: Any, *, antialias: bool) -> Mapping[str, Any]:

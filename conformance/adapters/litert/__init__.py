@@ -15,6 +15,7 @@ Differences from a direct translation:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from conformance.adapters.api import (
@@ -29,10 +30,11 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_operators,
 )
-from conformance.adapters.litert import blocks, convolution, padding, pooling, resizing, words
+from conformance.adapters.litert import blocks, convolution, padding, pooling, quantized_convolution, resizing, words
 from conformance.adapters.litert.dtypes import KERNEL_DTYPES, XNNPACK_DTYPES, limit_floats, unsupported_dtypes
 from conformance.adapters.litert.graph import GRAPH_SOURCE, graph_lines
 from conformance.adapters.litert.options import node, through_plane
+from conformance.cases.operators import Requantization, RoundMode
 
 PACKAGES = ("ai_edge_litert", "numpy", "flatbuffers")
 THREADS = ""
@@ -126,10 +128,17 @@ FIELDS: dict[str, Any] = {
 }
 
 
-def _make_surface(name: str, dtypes: Mapping[str, frozenset[str]], mode: ModeSelector | None = None) -> Surface:
+def _make_surface(
+    name: str,
+    dtypes: Mapping[str, frozenset[str]],
+    formula: Requantization,
+    round_mode: RoundMode,
+    mode: ModeSelector | None = None,
+) -> Surface:
+    convolve = partial(quantized_convolution.conv, formula, round_mode)
     return Surface(
         name,
-        limit_floats(LOWERINGS, dtypes),
+        {**limit_floats(LOWERINGS, dtypes), **limit_axes({"quantized_conv": convolve})},
         dtypes=dtypes,
         unsupported_dtypes=unsupported_dtypes(dtypes),
         select_mode=mode,
@@ -139,7 +148,15 @@ def _make_surface(name: str, dtypes: Mapping[str, frozenset[str]], mode: ModeSel
 
 
 SURFACES = (
-    _make_surface("litert", XNNPACK_DTYPES),
-    _make_surface("litert.builtin", KERNEL_DTYPES, _mode("BUILTIN_WITHOUT_DEFAULT_DELEGATES")),
-    _make_surface("litert.reference", KERNEL_DTYPES, _mode("BUILTIN_REF")),
+    _make_surface("litert", XNNPACK_DTYPES, Requantization.PRODUCT, RoundMode.HALF_EVEN),
+    _make_surface(
+        "litert.builtin",
+        KERNEL_DTYPES,
+        Requantization.FIXED_POINT,
+        RoundMode.HALF_UP,
+        _mode("BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+    ),
+    _make_surface(
+        "litert.reference", KERNEL_DTYPES, Requantization.FIXED_POINT, RoundMode.HALF_AWAY, _mode("BUILTIN_REF")
+    ),
 )

@@ -99,9 +99,9 @@ def conv(step: Step) -> Code:
     return grouped_conv(step)
 
 
-def grouped_conv(step: Step) -> Code:
-    """Return CONV_2D or CONV_3D; CONV_2D has groups."""
-    return _operator_text(step, "x", "kernel", _bias_text(step, step.kernel[0]))
+def grouped_conv(step: Step, bias: str = "") -> Code:
+    """Return CONV_2D or CONV_3D; CONV_2D has groups. bias: its text, by default that of the case or of zeros."""
+    return _operator_text(step, "x", "kernel", bias or _bias_text(step, step.kernel[0]))
 
 
 def conv_by_group(step: Step) -> Code:

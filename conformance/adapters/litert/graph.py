@@ -33,6 +33,12 @@ class Graph:
         self.model.buffers.append(schema.BufferT(np.frombuffer(array.tobytes(), np.uint8)))
         return self.tensor(array.dtype, array.shape, len(self.model.buffers) - 1)
 
+    def quantize(self, tensor, scale, zero_point=0):
+        """Add scales, one or one for each cell of the first axis, and a zero point to a tensor."""
+        scales = np.atleast_1d(np.float32(scale)).tolist()
+        zeros = [zero_point] * len(scales)
+        self.graph.tensors[tensor].quantization = schema.QuantizationParametersT(scale=scales, zeroPoint=zeros)
+
     def node(self, name, inputs, options=None, dtype=None):
         """Add an operator and return its output, which by default has the dtype of the first input of the model."""
         code = getattr(schema.BuiltinOperator, name)

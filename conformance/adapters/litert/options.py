@@ -87,7 +87,7 @@ SQUEEZE_LINE = f"x = {node('SQUEEZE', ['x'], 'schema.SqueezeOptionsT([1])')}"
 KERNEL_LINE = "kernel = kernel[:, :, None]"
 
 
-def _as_plane(step: Step) -> Step:
+def as_plane(step: Step) -> Step:
     """Return a step of one axis as a step of two, the first of which has one cell."""
     first: dict[str, Any] = {"window": 1, "stride": 1, "dilation": 1, "padding": (0, 0), "output_padding": 0}
     given = {name: step.parameters[name] for name in first if step.parameters.get(name) is not None}
@@ -104,7 +104,7 @@ def through_plane(lowering: Lowering) -> Lowering:
     """
 
     def lower(step: Step) -> Code:
-        code = lowering(_as_plane(step) if step.rank == 1 else step)
+        code = lowering(as_plane(step) if step.rank == 1 else step)
         if step.rank != 1 or (isinstance(code, Unsupported) and code.rejected_call is None):
             return code
         if isinstance(code, Unsupported):

@@ -24,6 +24,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.blocks.reading import block_layers
 from conformance.adapters.api.columns.reading import ColumnArguments, column_layers
+from conformance.adapters.api.normalization.reading import normalization_layer
 from conformance.cases.operators import BlockOrder
 
 POOLING_ARGUMENTS = {
@@ -244,9 +245,19 @@ BLOCK_LAYERS = block_layers(
     array="data",
 )
 
+NORMALIZATION_LAYER = normalization_layer(
+    "LRN(data, alpha=0.0001, beta=0.75, knorm=2, nsize=None, name=None)",
+    side=None,
+    size="nsize",
+    bias="knorm",
+    array="data",
+    ignored=("name",),
+)
+
 DIALECTS = {
     "mxnet.nd": Dialect(
-        ("nd", "mx.nd", "mxnet.nd", "mx.nd.contrib", "nd.contrib"), (*ND_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS)
+        ("nd", "mx.nd", "mxnet.nd", "mx.nd.contrib", "nd.contrib"),
+        (*ND_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS, NORMALIZATION_LAYER),
     ),
     "mxnet.gluon": Dialect(("nn", "gluon.nn", "mxnet.gluon.nn", "mx.gluon.nn"), GLUON_LAYERS),
     "mxnet.npx": Dialect(("npx", "mxnet.npx", "mx.npx"), NPX_LAYERS),

@@ -22,7 +22,11 @@ from conformance.adapters.api import (
     Surface,
     Unsupported,
 )
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_POOLING_DTYPES
+from conformance.adapters.api.quantization.formulas import (
+    QUANTIZE_DTYPES,
+    QUANTIZED_CONVOLUTION_DTYPES,
+    QUANTIZED_POOLING_DTYPES,
+)
 from conformance.adapters.numpy.blocks import (
     depth_to_space,
     depth_to_space_gradient,
@@ -30,6 +34,7 @@ from conformance.adapters.numpy.blocks import (
     space_to_depth_gradient,
 )
 from conformance.adapters.numpy.grid_sampling import grid_sample, grid_sample_gradient
+from conformance.adapters.numpy.normalization import lrn, lrn_gradient
 from conformance.adapters.numpy.padding_convolution import (
     conv,
     conv_gradient,
@@ -46,6 +51,7 @@ from conformance.adapters.numpy.pooling import (
     window_pool_gradient,
 )
 from conformance.adapters.numpy.quantization import dequantize, quantize, quantized_avg_pool
+from conformance.adapters.numpy.quantized_convolution import quantized_conv
 from conformance.adapters.numpy.resizing import resize, resize_gradient
 from conformance.adapters.numpy.unfolding import fold, fold_gradient, unfold, unfold_gradient
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS
@@ -71,6 +77,7 @@ PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "space_to_depth": (space_to_depth, space_to_depth_gradient),
     "unfold": (unfold, unfold_gradient),
     "fold": (fold, fold_gradient),
+    "lrn": (lrn, lrn_gradient),
     "max_unpool": (max_unpool, max_unpool_gradient),
     "conv": (conv, conv_gradient),
     "conv_transpose": (conv, conv_gradient),
@@ -81,6 +88,7 @@ QUANTIZED_LOWERINGS: Mapping[str, Lowering] = {
     "quantize": quantize,
     "dequantize": dequantize,
     "quantized_avg_pool": quantized_avg_pool,
+    "quantized_conv": quantized_conv,
 }
 
 
@@ -115,6 +123,7 @@ SURFACES = (
             **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
             **QUANTIZE_DTYPES,
             **QUANTIZED_POOLING_DTYPES,
+            **QUANTIZED_CONVOLUTION_DTYPES,
             # No int8: the backend declares no answer to the convention about int8 averages whose sum overflows.
             "avg_pool": FLOATING | INTEGERS - {"int8"},
         },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api import INDENT, Code, Step, tuple_of
+from conformance.adapters.api import INDENT, Code, Step, number, tuple_of
 from conformance.adapters.api.resizing.rules import PLAIN_MODES
 from conformance.cases.operators import Coordinates, NearestRounding, ResizeMode
 
@@ -11,6 +11,9 @@ COORDINATES = {
     Coordinates.PYTORCH_HALF_PIXEL: "(o + half) * r - half if m > 1 else Fraction(0)",
     Coordinates.ASYMMETRIC: "o * r",
     Coordinates.ALIGN_CORNERS: "Fraction(o * (e - 1), max(m - 1, 1))",
+    Coordinates.HALF_PIXEL_SYMMETRIC: "(e - m * r) / 2 + (o + half) * r - half",
+    Coordinates.TF_HALF_PIXEL_FOR_NN: "(o + half) * r",
+    Coordinates.TF_CROP_AND_RESIZE: "(e - 1) * (s + o * (t - s) / (m - 1) if m > 1 else (s + t) * half)",
 }
 NEAREST_CELLS = {
     NearestRounding.FLOOR: "math.floor(at)",
@@ -32,6 +35,18 @@ KERNELS = {
 REACH = {ResizeMode.LINEAR: 1, ResizeMode.CUBIC: 2, ResizeMode.LANCZOS3: 3, ResizeMode.LANCZOS5: 5}
 
 
+def _is_crop(step: Step) -> bool:
+    return bool(step.parameters["coordinates"] == Coordinates.TF_CROP_AND_RESIZE)
+
+
+def _first_lines(step: Step) -> tuple[str, ...]:
+    """Return the first lines of the function `taps`, with the coordinate. In a crop no cell is beyond an end."""
+    coordinate = f"{INDENT}at = {COORDINATES[Coordinates(step.parameters['coordinates'])]}"
+    if not _is_crop(step):
+        return "def taps(o, e, m, r):", coordinate
+    return "def taps(o, e, m, r, s, t):", coordinate, f"{INDENT}if not 0 <= at <= e - 1:", f"{INDENT * 2}return []"
+
+
 def _tap_lines(step: Step) -> tuple[str, ...]:
     """Return the lines of a function that lists the cells of x for one output cell of an axis, and their weights.
 
@@ -47,8 +62,7 @@ def _tap_lines(step: Step) -> tuple[str, ...]:
     if given["mode"] not in PLAIN_MODES or given["antialias"] or given["exclude_outside"]:
         return _filtered_tap_lines(step)
     return (
-        "def taps(o, e, m, r):",
-        f"{INDENT}at = {COORDINATES[Coordinates(given['coordinates'])]}",
+        *_first_lines(step),
         f"{INDENT}i = math.floor(at)",
         f"{INDENT}t = at - i",
         f"{INDENT}return [(min(max(cell, 0), e - 1), weight) for cell, weight in {taps}]",
@@ -68,8 +82,8 @@ def _filtered_tap_lines(step: Step) -> tuple[str, ...]:
     return (
         "def kernel(s, r):",
         f"{INDENT}return {weight}",
-        "def taps(o, e, m, r):",
-        f"{INDENT}at, w = {COORDINATES[Coordinates(given['coordinates'])]}, {width}",
+        *_first_lines(step),
+        f"{INDENT}w = {width}",
         f"{INDENT}reach = {reach} + 1",
         f"{INDENT}found = [({cell}, kernel(abs(at - cell) / Fraction(w), r)) for cell in {cells}]",
         f"{INDENT}total = sum(weight for _, weight in found)",
@@ -79,18 +93,30 @@ def _filtered_tap_lines(step: Step) -> tuple[str, ...]:
 
 def _loop_lines(step: Step, output: str, body: tuple[str, ...]) -> tuple[str, ...]:
     """Return a loop over the output cells, and over the cells of x that each of them reads."""
-    steps = ", ".join(f"Fraction({axis.step.numerator}, {axis.step.denominator})" for axis in step.resampled)
+    names = ("step", "start", "end") if _is_crop(step) else ("step",)
+    numbers = [[getattr(axis, name).as_integer_ratio() for axis in step.resampled] for name in names]
+    lists = ", ".join(f"[{', '.join(f'Fraction({n}, {d})' for n, d in one)}]" for one in numbers)
     parameter = f"a = Fraction({step.parameters['cubic_a']!r})"
     return (
         "half = Fraction(1, 2)",
         *(parameter,) * (step.parameters["mode"] == ResizeMode.CUBIC),
         *_tap_lines(step),
         f"for n, c, *position in np.ndindex({output}.shape):",
-        f"{INDENT}axes = zip(position, x.shape[2:], {output}.shape[2:], [{steps}])",
-        f"{INDENT}for terms in itertools.product(*(taps(*axis) for axis in axes)):",
+        f"{INDENT}axes = zip(position, x.shape[2:], {output}.shape[2:], {lists})",
+        f"{INDENT}reads = [taps(*axis) for axis in axes]",
+        *_extrapolation_lines(step, output),
+        f"{INDENT}for terms in itertools.product(*reads):",
         f"{INDENT * 2}at = (n, c, *(cell for cell, _ in terms))",
         *(INDENT * 2 + line for line in body),
     )
+
+
+def _extrapolation_lines(step: Step, output: str) -> tuple[str, ...]:
+    """Return the lines for output cells of a crop that read no cell. The gradient does not depend on their value."""
+    if not _is_crop(step) or output == "grad":
+        return ()
+    value = number(step.parameters["extrapolation_value"])
+    return f"{INDENT}if not all(reads):", f"{INDENT * 2}{output}[(n, c, *position)] = {value}"
 
 
 def resize(step: Step) -> Code:

@@ -10,6 +10,7 @@ Differences from a direct translation:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from conformance.adapters.api import (
     Bfloat16Conversion,
@@ -19,10 +20,11 @@ from conformance.adapters.api import (
     is_framework_same,
     too_many_axes,
 )
+from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_by_schema, unsupported_output_padding
 from conformance.adapters.onnx.graph import OPSET_VERSION
 from conformance.adapters.onnx.runtimes import runtime_surface
-from conformance.cases.operators import OutsideMode, ResizeMode, Rounding
+from conformance.cases.operators import Coordinates, OutsideMode, Requantization, ResizeMode, Rounding
 
 PACKAGES = ("onnx", "numpy", "ml_dtypes")
 THREADS = ""
@@ -41,10 +43,17 @@ NO_PADDED_STRIDE_ONE = Unsupported(
 NO_CROPPING = Unsupported("Pad does not crop", "https://github.com/onnx/onnx/pull/8199", rejected_call=ANY_CALL)
 PLANES_ONLY = Unsupported("GlobalMaxPool always reduces two axes, also for other ranks", rejected_call=ANY_CALL)
 NO_BOOL_RESIZE = Unsupported("\"data type <class 'numpy.bool'> not inexact\"")
+NO_OLD_COORDINATES = Unsupported("\"Invalid coordinate_transformation_mode: 'tf_half_pixel_for_nn'\"")
 NO_MIRROR_OF_ONE_CELL = Unsupported(
     'GridSample divides by the distance between the mirrors: "cannot convert float infinity to integer"'
 )
 CLAMPED_COORDINATES = Unsupported("GridSample moves coordinates to the border, not cells, also in the mode cubic")
+ONE_CHANNEL_PER_ITEM = Unsupported(
+    "LRN normalizes as many channels as the batch has items, and copies the others",
+    "https://github.com/onnx/onnx/issues/7805",
+)
+NO_LRN_RANK = Unsupported('"LRN only applies on 4D tensors"')
+FLOAT32_ATTRIBUTES = Unsupported("LRN divides alpha by the size in float32, also for float64")
 FLOAT32_COORDINATES = Unsupported("GridSample rounds coordinates of float64 to float32")
 WRONG_INDICES = Unsupported(
     "MaxPool with stride 1 computes indices with its output size in place of its window size",
@@ -78,6 +87,7 @@ INCORRECT_NODES: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
     "max_pool_with_indices": (_is_dense_max_pool, WRONG_INDICES),
     "pad": (lambda step: min(map(min, step.padding)) < 0, NO_CROPPING),
     "resize": (lambda step: step.dtype == "bool", NO_BOOL_RESIZE),
+    "lrn": (lambda step: step.shape[0] != step.shape[1], ONE_CHANNEL_PER_ITEM),
     "global_max_pool": (lambda step: step.rank != 2, PLANES_ONLY),  # noqa: PLR2004 - two spatial axes
     # The evaluator halves the overhang to split it between both ends, so an overhang of 1 has no effect on averages.
     "avg_pool": (lambda step: _has_overhang(step, 2), WRONG_OVERHANG),
@@ -103,6 +113,12 @@ def _unsupported_rank(step: Step) -> Unsupported | None:
     return too_many_axes(step) if lacks else None
 
 
+def _lrn_limit(step: Step) -> Unsupported | None:
+    if step.rank != 2:  # noqa: PLR2004 - two spatial axes
+        return NO_LRN_RANK
+    return FLOAT32_ATTRIBUTES if step.dtype == "float64" else None
+
+
 def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: its schema rejects it, or its implementation is wrong or missing."""
     applies, wrong = INCORRECT_NODES.get(step.operator, (lambda _step: False, None))
@@ -112,6 +128,8 @@ def node_limit(step: Step) -> Unsupported | None:
         or _unsupported_rank(step)
         or unsupported_output_padding(step)
         or (_grid_limit(step) if step.operator == "grid_sample" else None)
+        or (_lrn_limit(step) if step.operator == "lrn" else None)
+        or (NO_OLD_COORDINATES if step.parameters.get("coordinates") == Coordinates.TF_HALF_PIXEL_FOR_NN else None)
         or dropped
         or (wrong if applies(step) else None)
     )
@@ -124,6 +142,7 @@ def surfaces_with_opset(opset_version: int) -> tuple[Surface, ...]:
         node_limit,
         # The evaluator runs nodes as NumPy functions one by one, so there is no session to configure.
         ("(x,) = ReferenceEvaluator(model).run(None, inputs)",),
+        lowerings={"quantized_conv": partial(nodes.quantized_conv, Requantization.FLOAT64)},
         constant_weights=False,
         opset_version=opset_version,
         bfloat16=BFLOAT16_CONVERSION,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.adapters.api import ALL_DTYPES, BLOCK_OPERATORS, FLOATING, Code, Lowering, Step, Unsupported
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.windows import BYTE_INTEGERS, NodeLimit
 from conformance.adapters.onnx.words import NODE_WORDS
@@ -22,6 +22,7 @@ SCHEMA_DTYPES: Mapping[str, frozenset[str]] = {
     "pad": ALL_DTYPES,
     "resize": ALL_DTYPES,
     **QUANTIZE_DTYPES,
+    **QUANTIZED_CONVOLUTION_DTYPES,
     **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
     "fold": ALL_DTYPES,
     "relu": FLOATING | SIGNED_INTEGERS,
@@ -32,6 +33,7 @@ SUPPORTED_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("max_pool", "min_pool", "max_unpool", "global_max_pool", "pad", "resize"), ALL_DTYPES),
     **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
     **QUANTIZE_DTYPES,
+    **QUANTIZED_CONVOLUTION_DTYPES,
     # A sum of bool has no meaning in the suite, and ArgMax takes no bool.
     **dict.fromkeys(("avg_pool", "global_avg_pool", "max_pool_with_indices", "fold"), ALL_DTYPES - {"bool"}),
     "relu": FLOATING | SIGNED_INTEGERS,

@@ -24,7 +24,8 @@ from conformance.adapters.api import (
     split_surplus,
     unpooled_size,
 )
-from conformance.cases.operators import BlockOrder
+from conformance.adapters.api.normalization.reading import normalization_layer
+from conformance.cases.operators import BlockOrder, ExtraChannel
 
 MAX_CONV_INPUTS = 3
 # helper.make_node has these arguments itself; all others become attributes, in any order.
@@ -194,7 +195,12 @@ BLOCK_NODES = tuple(
     )
     for node, operator in (("DepthToSpace", "depth_to_space"), ("SpaceToDepth", "space_to_depth"))
 )
+NORMALIZATION_NODE = normalization_layer(
+    f"LRN({NODE_PARAMETERS}size, alpha=0.0001, beta=0.75, bias=1.0)", side=ExtraChannel.AFTER, bias="bias"
+)
 NODE_DIALECT = Dialect(
-    ("helper", "onnx.helper"), (*SUPPORTED_NODES, *UNPOOLING_NODES, *BLOCK_NODES), name_function="make_node"
+    ("helper", "onnx.helper"),
+    (*SUPPORTED_NODES, *UNPOOLING_NODES, *BLOCK_NODES, NORMALIZATION_NODE),
+    name_function="make_node",
 )
 DIALECTS = {"onnx.reference": NODE_DIALECT, "onnxruntime": NODE_DIALECT}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from conformance.adapters.api import (
     Code,
@@ -26,9 +27,9 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.blocks.recipes import NO_RANK, PLANE_RANK, planes_in_order
 from conformance.adapters.api.resizing.grid_sampling import MODES
-from conformance.adapters.api.resizing.rules import PLAIN_MODES, excludes_outside
-from conformance.adapters.onnx import quantization
-from conformance.cases.operators import BlockOrder, PadMode, ResizeMode, Rounding
+from conformance.adapters.api.resizing.rules import CROP, PLAIN_MODES, antialiases, excludes_outside, region_ends
+from conformance.adapters.onnx import normalization, quantization
+from conformance.cases.operators import BlockOrder, Coordinates, PadMode, Requantization, ResizeMode, Rounding
 
 # min_pool, softmax_pool and others are missing: ONNX has no node for them.
 NODE_TYPES: Mapping[str, str] = {
@@ -47,8 +48,10 @@ NODE_TYPES: Mapping[str, str] = {
     "depth_to_space": "DepthToSpace",
     "space_to_depth": "SpaceToDepth",
     "fold": "Col2Im",
+    "lrn": "LRN",
     "quantize": "QuantizeLinear",
     "dequantize": "DequantizeLinear",
+    "quantized_conv": "QLinearConv",
     "relu": "Relu",
 }
 POOLING_OPERATORS = frozenset({"max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"})
@@ -174,6 +177,12 @@ def conv(step: Step) -> Code:
     return call("Conv", "x", "kernel", bias, **_window_attributes(step), group=groups_argument(step))
 
 
+def quantized_conv(formula: Requantization, step: Step) -> Code:
+    """Return the QLinearConv node of a runtime with this formula."""
+    attributes = {**_window_attributes(step), "group": groups_argument(step)}
+    return quantization.quantized_conv(attributes, formula, step)
+
+
 def conv_transpose(step: Step) -> Code:
     """Return the ConvTranspose node."""
     bias, output_padding = "bias" if step.bias else None, step.parameters["output_padding"]
@@ -213,6 +222,7 @@ RESIZE_DEFAULTS = {
     "cubic_coeff_a": -0.75,
     "antialias": 0,
     "exclude_outside": 0,
+    "extrapolation_value": 0,
 }
 NO_RESIZE_MODE = Unsupported("Resize has the modes nearest, linear and cubic")
 
@@ -226,6 +236,10 @@ def resize(step: Step, *, all_axes: bool = False, names_mode: bool = False) -> C
     given = step.parameters
     if given["mode"] not in PLAIN_MODES:
         return NO_RESIZE_MODE
+    is_old = given.get("coordinates") == Coordinates.TF_HALF_PIXEL_FOR_NN
+    if is_old and antialiases(step):
+        return NO_OLD_ANTIALIASING
+    all_axes = all_axes or is_old  # Resize-11 has no attribute axes
     size, scale, is_nearest = given.get("size"), given.get("scale"), given["mode"] == ResizeMode.NEAREST
     if all_axes:
         size, scale = size and (*step.shape[:2], *size), scale and (1, 1, *scale)
@@ -236,6 +250,7 @@ def resize(step: Step, *, all_axes: bool = False, names_mode: bool = False) -> C
         "cubic_coeff_a": given.get("cubic_a") if given["mode"] == ResizeMode.CUBIC else None,
         "antialias": int(given.get("antialias", False)),
         "exclude_outside": int(excludes_outside(step)),
+        "extrapolation_value": float(given.get("extrapolation_value", 0)),
     }
     keywords = {
         name: None
@@ -245,18 +260,33 @@ def resize(step: Step, *, all_axes: bool = False, names_mode: bool = False) -> C
         else number(value)
         for name, value in attributes.items()
     }
-    scales = () if scale is None else (f"scales = np.array([{', '.join(map(number, scale))}], np.float32)",)
+    roi = _roi_line(step, all_axes=all_axes) if given.get("coordinates") == CROP else EMPTY_ROI * is_old
+    scales = EMPTY_SCALES * is_old
+    if scale is not None:
+        scales = (f"scales = np.array([{', '.join(map(number, scale))}], np.float32)",)
     sizes = () if size is None else (f"sizes = {int_array_text(size)}",)
     text = call(
         "Resize",
         "x",
-        '""',
+        "roi" if roi else '""',
         "scales" if scales else '""',
         "sizes" if sizes else None,
         axes=None if all_axes else ints_text(spatial_axes(step)),
         **keywords,
     )
-    return (*scales, *sizes, f"x = {text}")
+    return (*roi, *scales, *sizes, f"x = {text}")
+
+
+# Inputs that Resize-11 needs, also if they are not used.
+EMPTY_ROI, EMPTY_SCALES = ("roi = np.array([], np.float32)",), ("scales = np.array([], np.float32)",)
+NO_OLD_ANTIALIASING = Unsupported("Resize-11, the last with tf_half_pixel_for_nn, has no antialiasing")
+
+
+def _roi_line(step: Step, *, all_axes: bool) -> tuple[str, ...]:
+    """Return the line with the region: the starts of all axes, then the ends."""
+    (start, end), whole = region_ends(step), 2 * all_axes
+    ends = (*(0,) * whole, *start, *(1,) * whole, *end)
+    return (f"roi = np.array([{', '.join(map(number, ends))}], np.float32)",)
 
 
 # Since opset 20 the modes have names that fit any number of axes.
@@ -353,8 +383,10 @@ NODE_LOWERINGS: Mapping[str, Lowering] = {
     "depth_to_space": depth_to_space,
     "space_to_depth": space_to_depth,
     "fold": fold,
+    "lrn": normalization.lrn,
     "quantize": quantization.quantize,
     "dequantize": quantization.dequantize,
+    "quantized_conv": partial(quantized_conv, Requantization.PRODUCT),
     "relu": lambda _step: "Relu(x)",
 }
 BUILDING_BLOCKS: Mapping[str, Lowering] = {

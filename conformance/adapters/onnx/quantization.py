@@ -1,15 +1,18 @@
-"""ONNX: quantization by QuantizeLinear and DequantizeLinear."""
+"""ONNX: quantization by QuantizeLinear and DequantizeLinear, and convolution by QLinearConv."""
 
 from __future__ import annotations
 
-from conformance.adapters.api import Code, Step, number
+from collections.abc import Mapping
+
+from conformance.adapters.api import Code, Step, call, number
 from conformance.adapters.api.quantization.formulas import (
     channel_numbers,
     is_per_channel,
     unsupported_quantization,
     values_text,
 )
-from conformance.cases.operators import Formula
+from conformance.adapters.api.quantization.requantization import unsupported_requantization
+from conformance.cases.operators import Formula, Requantization
 
 
 def quantize(step: Step) -> Code:
@@ -30,6 +33,24 @@ def _lines(step: Step, node: str, prefix: str, dtype: str) -> tuple[str, ...]:
         f"zero = np.array({zero}, np.{dtype})",
         f"x = {node}(x, scale, zero)",
     )
+
+
+def quantized_conv(attributes: Mapping[str, str | None], formula: Requantization, step: Step) -> Code:
+    """Return lines with the QLinearConv node, whose formula depends on the runtime."""
+    unsupported = unsupported_requantization(step, formula, "QLinearConv")
+    if unsupported:
+        return unsupported
+    dtypes = {"x": step.dtype, "w": step.kernel_dtype or step.dtype, "y": step.dtype}
+    lines = [
+        (
+            f"{prefix}_scale = np.array({_value_text(step, prefix, 'scale')}, np.float32)",
+            f"{prefix}_zero = np.array({_value_text(step, prefix, 'zero_point')}, np.{dtype})",
+        )
+        for prefix, dtype in dtypes.items()
+    ]
+    operands = ["x", "x_scale", "x_zero", "kernel", "w_scale", "w_zero", "y_scale", "y_zero"]
+    node = call("QLinearConv", *operands, "bias" if step.bias else None, **attributes)
+    return (*(line for pair in lines for line in pair), f"x = {node}")
 
 
 def _value_text(step: Step, prefix: str, name: str) -> str:

@@ -11,9 +11,12 @@ from conformance.adapters.onnx import nodes, windows
 from conformance.adapters.onnx.dtypes import dtypes_without, limited_lowerings, limited_words, unsupported_by_schema
 from conformance.adapters.onnx.graph import OPSET_VERSION, UNTYPED_OUTPUT, model_lines
 from conformance.adapters.onnx.windows import NodeLimit
+from conformance.cases.operators import Coordinates
 
 CompositionLimit = Callable[[Step, str], Unsupported | None]
 """Returns the reason not to use a composition. Takes the step and the source text of the composition."""
+LAST_OPSETS: Mapping[str, int] = {Coordinates.TF_HALF_PIXEL_FOR_NN.value: 12}
+"""The last opset of words that later ones do not have. A graph with such a word has this opset."""
 MissingKernel = Callable[[str, str], Unsupported]
 """Returns the reason of a runtime that has no kernel for a node type in a dtype."""
 
@@ -43,7 +46,8 @@ def runtime_surface(
     """
 
     def run_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-        model = model_lines(lines, names, constant_weights=constant_weights, output=output, opset_version=opset_version)
+        opset = min([opset_version, *(last for word, last in LAST_OPSETS.items() if any(word in one for one in lines))])
+        model = model_lines(lines, names, constant_weights=constant_weights, output=output, opset_version=opset)
         return (*model, *session)
 
     unsupported = unsupported_dtypes or {}

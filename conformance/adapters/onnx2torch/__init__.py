@@ -23,6 +23,7 @@ from conformance.adapters.api import (
     is_framework_same,
     too_many_axes,
 )
+from conformance.adapters.api.normalization.recipes import is_even
 from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.api.resizing.rules import (
     ALIGN_CORNERS,
@@ -78,7 +79,8 @@ FLOATS = frozenset({"float16", "float32", "float64"})
 NODE_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, FLOATS),
     **dict.fromkeys(("max_pool", "max_pool_with_indices"), FLOATS | BYTE_INTEGERS),
-    **dict.fromkeys(("lp_pool", "max_unpool", "global_max_pool", "fold", "quantize", "dequantize"), frozenset[str]()),
+    **dict.fromkeys(("lp_pool", "max_unpool", "global_max_pool", "fold"), frozenset[str]()),
+    **dict.fromkeys(("quantize", "dequantize", "quantized_conv"), frozenset[str]()),
     "resize": FLOATS | {"uint8"},
     "pad": ALL_DTYPES - {"bfloat16"},
     "space_to_depth": frozenset(),
@@ -109,6 +111,8 @@ NO_PADDED_INTEGERS = Unsupported(
 NO_INTEGERS_IN_ONE_DIMENSION = Unsupported("nn.MaxPool1d has no kernel for 8-bit integers", rejected_call=ANY_CALL)
 NO_LARGE_PADDING = Unsupported('"pad should be smaller than or equal to half of kernel size"', rejected_call=ANY_CALL)
 NO_HALF_VOLUMES = Unsupported('"avg_pool3d_out_frame" not implemented for "Half"', rejected_call=ANY_CALL)
+NO_HALF_LRN = Unsupported('"avg_pool3d_out_frame" not implemented for "Half"')
+EVEN_IS_BEFORE = Unsupported("LRN is converted to nn.LocalResponseNorm, whose even window has its extra channel before")
 # Nodes of compositions that onnx2torch does not convert, or that have other inputs in opset 17.
 MISSING_NODES: Mapping[str, Unsupported] = {
     **{
@@ -137,9 +141,18 @@ def node_limit(step: Step) -> Unsupported | None:
         return NO_DCR
     if unsupported is None and step.operator == "resize":
         return _resize_limit(step)
+    if unsupported is None and step.operator == "lrn":
+        return _lrn_limit(step)
     if unsupported or step.operator not in {*WINDOW_OPERATORS, "pad"}:
         return unsupported
     return _pad_limit(step) if step.operator == "pad" else _window_limit(step)
+
+
+def _lrn_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use LRN: the layer of PyTorch has no kernel, or its even window is another one."""
+    if step.dtype == "float16" and step.rank > 1:
+        return NO_HALF_LRN
+    return EVEN_IS_BEFORE if is_even(step) and "extra_channel" in step.parameters else None
 
 
 def _unconverted(node: str, dtype: str) -> Unsupported:

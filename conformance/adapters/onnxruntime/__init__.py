@@ -10,7 +10,7 @@ Differences from a direct translation:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -25,7 +25,8 @@ from conformance.adapters.api import (
     Unsupported,
     too_many_axes,
 )
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES
+from conformance.adapters.api.normalization.recipes import is_even
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
 from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_padding
@@ -56,6 +57,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "resize": frozenset({"float16", "float32", "int8", "uint8", "int32"}),
     "grid_sample": frozenset({"float16", "float32", "float64"}),
     **QUANTIZE_DTYPES,
+    **QUANTIZED_CONVOLUTION_DTYPES,
     **dict.fromkeys(BLOCK_OPERATORS, frozenset({"float16", "float32", "float64", "int8", "uint8"})),
     "fold": frozenset({"float32"}),
     "relu": frozenset({"float16", "float32", "float64", "int8", "int32"}),
@@ -65,8 +67,14 @@ NO_BFLOAT16 = Unsupported(
     'the session returns no bfloat16 array: "No corresponding Numpy type for Tensor Type. bfloat16"'
 )
 PLANE_RANK = 2
+NO_LRN_RANK = Unsupported('LRN: "X_shape.NumDimensions() == 4 was false"')
+NO_EVEN_SIZE = Unsupported('LRN: "size_ % 2 == 1 was false"', rejected_call=ANY_CALL)
+NO_FACTOR_OF_ZERO = Unsupported('LRN: "alpha_ > 0.0f was false", and the same of beta')
 NO_CUBIC_RANK = Unsupported(
     "\"'Cubic' mode only support 2-D inputs ('Bicubic') or 4-D inputs\"", rejected_call=ANY_CALL
+)
+NO_UNSIGNED_WEIGHTS = Unsupported(
+    '"Could not find an implementation for QLinearConv" of int8 with weights of uint8', rejected_call=ANY_CALL
 )
 GRID_RANKS = (2, 3)
 NO_GRID_RANK = Unsupported('"Only 4-D or 5-D tensor is supported"')
@@ -81,8 +89,8 @@ NO_EMPTY_SUM = Unsupported(
 def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: its schema, a missing kernel, or its attributes."""
     unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step)
-    if unsupported or step.operator == "grid_sample":
-        return unsupported or _grid_limit(step)
+    if unsupported or step.operator in OWN_LIMITS:
+        return unsupported or OWN_LIMITS[step.operator](step)
     if step.operator == "resize" and step.parameters["mode"] == ResizeMode.CUBIC and step.rank != PLANE_RANK:
         return NO_CUBIC_RANK
     # "Unsupported pooling size.": the pooling kernels have one to three axes; those of convolutions have any number.
@@ -94,7 +102,17 @@ def node_limit(step: Step) -> Unsupported | None:
     # Not a rejected call: the session returns memory of other programs, so no answer can be observed.
     if step.kernel and not step.shape[1]:
         return NO_EMPTY_SUM
-    return unsupported_output_padding(step)
+    has_unsigned_weights = step.dtype == "int8" and step.kernel_dtype == "uint8"
+    return NO_UNSIGNED_WEIGHTS if has_unsigned_weights else unsupported_output_padding(step)
+
+
+def _lrn_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use LRN, whose kernel is for planes, an odd size and a positive factor and power."""
+    if step.rank != PLANE_RANK:
+        return NO_LRN_RANK
+    if is_even(step):
+        return NO_EVEN_SIZE
+    return NO_FACTOR_OF_ZERO if 0 in {step.parameters.get("alpha"), step.parameters.get("beta")} else None
 
 
 def _grid_limit(step: Step) -> Unsupported | None:
@@ -103,6 +121,10 @@ def _grid_limit(step: Step) -> Unsupported | None:
         return NO_GRID_RANK
     is_cubic = step.parameters.get("mode") == ResizeMode.CUBIC
     return NO_CUBIC_GRID_RANK if is_cubic and step.rank != PLANE_RANK else None
+
+
+OWN_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {"grid_sample": _grid_limit, "lrn": _lrn_limit}
+"""The limits of nodes that have no limit of others."""
 
 
 def _no_kernel(node_type: str, dtype: str) -> Unsupported:

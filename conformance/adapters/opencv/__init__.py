@@ -9,16 +9,17 @@ Differences from a direct translation:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from conformance.adapters.api import ALL_DTYPES, Step, Unsupported
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES
+from conformance.adapters.api.normalization.recipes import is_even
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
 from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
-from conformance.cases.operators import ResizeMode
+from conformance.cases.operators import Coordinates, Requantization, ResizeMode
 
 PACKAGES = ("cv2", "onnx", "numpy")
 DISTRIBUTIONS = {"cv2": "opencv-python-headless"}
@@ -45,6 +46,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "resize": frozenset({"float32", "int8", "uint8"}),
     "pad": ALL_DTYPES,
     **QUANTIZE_DTYPES,
+    **QUANTIZED_CONVOLUTION_DTYPES,
     "relu": frozenset({"float32", "float64"}),
 }
 GLOBAL_OPERATORS = frozenset({"global_max_pool", "global_avg_pool"})
@@ -53,8 +55,11 @@ NO_EMPTY_RESULT = Unsupported("Net.forward returns None in place of an array wit
 NO_VOLUMES = Unsupported("global pooling takes at most two spatial axes")
 NO_VOLUME_INDICES = Unsupported("MaxPool with indices takes at most two spatial axes", rejected_call=ANY_CALL)
 NO_RESIZE_RANK = Unsupported("Resize takes two spatial axes", rejected_call=ANY_CALL)
+NO_EVEN_SIZE = Unsupported('LRN: "size % 2 == 1 && size > 0"', rejected_call=ANY_CALL)
+NO_LRN_RANK = Unsupported("LRN takes two spatial axes")
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 # Not run: neither a verdict nor a ledger entry could be stable.
+NO_CROP = Unsupported('(-215:Assertion failed) interp_mode != "tf_crop_and_resize"')
 UNSTABLE_RESIZE = Unsupported("linear interpolation of one row returns other numbers in each run")
 NO_WIDE_VALUE = Unsupported("Pad takes no value of uint64", rejected_call=ANY_CALL)
 
@@ -62,8 +67,8 @@ NO_WIDE_VALUE = Unsupported("Pad takes no value of uint64", rejected_call=ANY_CA
 def node_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use a node: a missing layer or kernel, or its attributes."""
     unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step) or _without_cells(step)
-    if unsupported is None and step.operator == "resize":
-        return _resize_limit(step)
+    if unsupported is None and step.operator in OPERATOR_LIMITS:
+        return OPERATOR_LIMITS[step.operator](step)
     if unsupported or (step.rank <= MOST_AXES and step.operator != "pad"):
         return unsupported
     if step.operator in GLOBAL_OPERATORS:
@@ -84,9 +89,32 @@ def _no_kernel(node: str, dtype: str) -> Unsupported:
 
 
 def _resize_limit(step: Step) -> Unsupported | None:
+    if step.parameters.get("coordinates") == Coordinates.TF_CROP_AND_RESIZE:
+        return NO_CROP
     if step.rank != PLANE_RANK:
         return NO_RESIZE_RANK
     return UNSTABLE_RESIZE if step.parameters["mode"] == ResizeMode.LINEAR and step.shape[2] == 1 else None
+
+
+def _lrn_limit(step: Step) -> Unsupported | None:
+    if step.rank != PLANE_RANK:
+        return NO_LRN_RANK
+    # A convention leaves the side out, and observes the call.
+    return NO_EVEN_SIZE if is_even(step) and "extra_channel" in step.parameters else None
+
+
+def _quantized_conv_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use QLinearConv: a kernel larger than the padded input on some axis."""
+    axes = zip(step.window, step.dilation, step.shape[2:], step.padding, strict=False)
+    is_larger = any(distance * (cells - 1) + 1 > size + sum(pads) for cells, distance, size, pads in axes)
+    return NO_EMPTY_RESULT if is_larger else None
+
+
+OPERATOR_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {
+    "lrn": _lrn_limit,
+    "quantized_conv": _quantized_conv_limit,
+    "resize": _resize_limit,
+}
 
 
 def _without_cells(step: Step) -> Unsupported | None:
@@ -122,6 +150,7 @@ SURFACES = (
         node_limit,
         SESSION,
         lowerings={
+            "quantized_conv": partial(nodes.quantized_conv, Requantization.FUSED),
             "resize": partial(nodes.resize, all_axes=True, names_mode=True),
             **grid_sampling.NOT_WRITTEN,
         },

@@ -30,13 +30,14 @@ from conformance.adapters.api import (
     spatial_axes,
     unsupported_operators,
 )
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES
+from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
 from conformance.adapters.api.resizing import grid_sampling as not_written
 from conformance.adapters.openvino import (
     blocks,
     columns,
     convolution as weights,
     grid_sampling,
+    normalization,
     onnx_graphs,
     padding,
     pooling,
@@ -156,7 +157,7 @@ DTYPES |= {
     "resize": FLOATING | {"uint8"},
     **dict.fromkeys((*BLOCK_OPERATORS, "unfold"), EXACT_DTYPES | {"int32", "uint32"}),
 }
-DTYPES |= QUANTIZE_DTYPES
+DTYPES |= QUANTIZE_DTYPES | QUANTIZED_CONVOLUTION_DTYPES
 DTYPES |= dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING | SHORT_INTEGERS)
 UNSUPPORTED_WIDE_DTYPES = {
     "float64": Unsupported(
@@ -205,6 +206,7 @@ OPSET_SURFACE = Surface(
         **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
         "unfold": columns.unfold,
         "fold": columns.fold,
+        "lrn": normalization.lrn,
         "relu": lambda _step: "ops.relu(x)",
         **UNSUPPORTED_OPERATORS,
     },

@@ -23,6 +23,7 @@ from conformance.adapters.api import (
     padding_by_name,
     sizes_argument,
 )
+from conformance.adapters.api.normalization.reading import normalization_layer
 from conformance.adapters.openvino.blocks import MODES
 from conformance.cases.operators import BlockOrder, Rounding
 from reference import Windows
@@ -257,4 +258,17 @@ PATCHES_LAYER = LayerSignature(
     fixed_parameters={"order": BlockOrder.DCR.value},
 )
 
-DIALECTS = {"openvino.opset": Dialect(("ops", "opset", *OPSET_MODULES), (*OPSET_LAYERS, *BLOCK_LAYERS, PATCHES_LAYER))}
+NORMALIZATION_LAYER = normalization_layer(
+    "lrn(data, axes, alpha=1, beta=0.5, bias=1, size=5, name=None)",
+    side=None,
+    bias="bias",
+    array="data",
+    ignored=("name",),
+    required_values={"axes": ((1,), 1)},
+)
+
+DIALECTS = {
+    "openvino.opset": Dialect(
+        ("ops", "opset", *OPSET_MODULES), (*OPSET_LAYERS, *BLOCK_LAYERS, PATCHES_LAYER, NORMALIZATION_LAYER)
+    )
+}

@@ -8,15 +8,18 @@ Differences from a direct translation:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from conformance.adapters.api import Step, Surface, Unsupported, is_framework_same, too_many_axes
+from conformance.adapters.api import Code, Step, Surface, Unsupported, is_framework_same, too_many_axes
+from conformance.adapters.api.normalization.recipes import is_even
+from conformance.adapters.api.quantization.requantization import has_powers_of_two
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, SCHEMA_DTYPES
 from conformance.adapters.onnx.graph import model_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
-from conformance.cases.operators import PadMode
+from conformance.adapters.openvino.normalization import NARROWER
+from conformance.cases.operators import Coordinates, PadMode, Requantization
 
 SESSION = (
     'compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")',
@@ -31,6 +34,11 @@ NO_AVERAGE_OF_PADDING = Unsupported(
 PLANE_RANK = 2
 NO_GRID_RANK = Unsupported("GridSample takes two spatial axes")
 NO_COLUMNS_RANK = Unsupported("Col2Im of other than two axes: \"Check 'is_two_elem_1d(output_size_shape)' failed\"")
+PLANE_NODES: Mapping[str, Unsupported] = {"grid_sample": NO_GRID_RANK, "fold": NO_COLUMNS_RANK}
+OTHER_SCALES = Unsupported("the formula of QLinearConv depends on the sizes if a scale is no power of two")
+# Not a rejected call: with the instructions of AVX2, some of these calls end the process.
+NO_SIGNED_SUMS = Unsupported("QLinearConv of int8 returns 0 with the instructions of AVX512_CORE")
+OTHER_COORDINATES = frozenset({Coordinates.HALF_PIXEL_SYMMETRIC, Coordinates.TF_CROP_AND_RESIZE})
 NO_BFLOAT16 = Unsupported("a compiled model takes NumPy arrays, and NumPy has no bfloat16")
 
 
@@ -42,13 +50,37 @@ def node_limit(step: Step) -> Unsupported | None:
         return unsupported
     if step.operator in WINDOW_OPERATORS and too_many_axes(step):
         return too_many_axes(step)
-    if step.operator == "grid_sample" and step.rank != PLANE_RANK:
-        return NO_GRID_RANK
-    if step.operator == "fold" and step.rank != PLANE_RANK:
-        return NO_COLUMNS_RANK
-    if step.operator == "avg_pool" and _may_average_padding(step):
-        return NO_AVERAGE_OF_PADDING
-    return NO_WRAP if step.operator == "pad" and step.parameters["mode"] == PadMode.WRAP else None
+    if step.operator in PLANE_NODES and step.rank != PLANE_RANK:
+        return PLANE_NODES[step.operator]
+    limit = OPERATOR_LIMITS.get(step.operator)
+    return limit(step) if limit else None
+
+
+def _lrn_limit(step: Step) -> Unsupported | None:
+    return NARROWER if is_even(step) and "extra_channel" in step.parameters else None
+
+
+def _resize_limit(step: Step) -> Unsupported | None:
+    words = "this type of coordinate transformation mode is not supported"
+    rule = step.parameters.get("coordinates")
+    return Unsupported(f'"{rule} - {words}"') if rule in OTHER_COORDINATES else None
+
+
+def _average_limit(step: Step) -> Unsupported | None:
+    return NO_AVERAGE_OF_PADDING if _may_average_padding(step) else None
+
+
+def _pad_limit(step: Step) -> Unsupported | None:
+    return NO_WRAP if step.parameters["mode"] == PadMode.WRAP else None
+
+
+OPERATOR_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {
+    "avg_pool": _average_limit,
+    "lrn": _lrn_limit,
+    "pad": _pad_limit,
+    "resize": _resize_limit,
+    "resize_grad": _resize_limit,
+}
 
 
 def _may_average_padding(step: Step) -> bool:
@@ -63,6 +95,13 @@ def _no_rule(node: str, _dtype: str) -> Unsupported:
     return Unsupported(f'"No conversion rule found for operations: {node}"')
 
 
+def quantized_conv(step: Step) -> Code:
+    """Return the QLinearConv node for uint8 and scales that are powers of two."""
+    if step.dtype == "int8":
+        return NO_SIGNED_SUMS
+    return nodes.quantized_conv(Requantization.FUSED, step) if has_powers_of_two(step) else OTHER_SCALES
+
+
 def _run_graph(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     return (*model_lines(lines, names, constant_weights=True), *SESSION)
 
@@ -75,7 +114,13 @@ def onnx_surface(
     dtypes, unsupported_dtypes: those of the plugin, which computes every model.
     """
     unsupported = {**unsupported_dtypes, "": {**unsupported_dtypes[""], "bfloat16": NO_BFLOAT16}}
-    surface = runtime_surface("openvino.onnx", node_limit, SESSION, unsupported_dtypes=unsupported)
+    surface = runtime_surface(
+        "openvino.onnx",
+        node_limit,
+        SESSION,
+        unsupported_dtypes=unsupported,
+        lowerings={"quantized_conv": quantized_conv},
+    )
     return replace(
         surface, dtypes={operator: each - {"bfloat16"} for operator, each in dtypes.items()}, wrap_program=_run_graph
     )

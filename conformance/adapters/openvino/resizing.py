@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, Unsupported, call, number, spatial_axes
 from conformance.adapters.api.resizing.rules import (
+    CROP,
     HALF_PIXEL,
     antialiases,
     excludes_outside,
@@ -11,7 +12,7 @@ from conformance.adapters.api.resizing.rules import (
     has_rule,
     omits_coordinates,
 )
-from conformance.cases.operators import ResizeMode
+from conformance.cases.operators import Coordinates, ResizeMode
 
 MODES = {ResizeMode.NEAREST: "nearest", ResizeMode.LINEAR: "linear_onnx", ResizeMode.CUBIC: "cubic"}
 DEFAULT_CUBIC_A = -0.75
@@ -25,10 +26,21 @@ NO_PILLOW_RULE = Unsupported(
 )
 
 
+RULES = tuple(one.value for one in Coordinates if one.value not in {CROP, Coordinates.HALF_PIXEL_SYMMETRIC.value})
+NO_RULE = Unsupported("interpolate has neither half_pixel_symmetric nor tf_crop_and_resize")
+
+
+def _coordinates(step: Step) -> str | None:
+    """Return the word for the coordinates; another one where half_pixel_symmetric or a crop has the same result."""
+    given = HALF_PIXEL if omits_coordinates(step) else step.parameters["coordinates"]
+    rounding = step.parameters.get("nearest_rounding")
+    return given if given in RULES else next((one for one in RULES if has_rule(step, one, rounding)), None)
+
+
 def _mode_name(step: Step) -> str | Unsupported:
     mode = ResizeMode(step.parameters["mode"])
     if has_plain_kernel(step):
-        return MODES[mode]
+        return MODES[mode] if _coordinates(step) else NO_RULE
     is_smaller = any(axis.step > 1 for axis in step.resampled)
     has_filter = excludes_outside(step) and antialiases(step) == is_smaller
     has_coordinates = has_rule(step, HALF_PIXEL, recomputes_scale=True)
@@ -49,7 +61,7 @@ def resize(step: Step) -> Code:
     if size is not None and scales:
         return Unsupported("interpolate takes sizes or scales, in one input")
     sizes = [int(one) for one in size] if size is not None else f"np.float32([{', '.join(map(number, scales))}])"
-    is_default = omits_coordinates(step) or given["coordinates"] == "half_pixel"
+    coordinates = _coordinates(step)
     rounding = given.get("nearest_rounding", "round_prefer_floor")
     is_usual = mode is not ResizeMode.NEAREST or rounding == "round_prefer_floor"
     is_cubic = mode is ResizeMode.CUBIC and given.get("cubic_a", DEFAULT_CUBIC_A) != DEFAULT_CUBIC_A
@@ -59,7 +71,7 @@ def resize(step: Step) -> Code:
         str(sizes),
         f'"{name}"',
         '"scales"' if size is None else '"sizes"',
-        coordinate_transformation_mode=None if is_default else f'"{given["coordinates"]}"',
+        coordinate_transformation_mode=None if coordinates == HALF_PIXEL else f'"{coordinates}"',
         nearest_mode=None if is_usual else f'"{rounding}"',
         cube_coeff=number(given["cubic_a"]) if is_cubic else None,
         axes=str([*spatial_axes(step)]),

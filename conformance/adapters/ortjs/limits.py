@@ -16,9 +16,11 @@ from conformance.adapters.api import (
     too_many_axes,
 )
 from conformance.adapters.onnx import nodes
-from conformance.cases.operators import PadMode, ResizeMode, Rounding
+from conformance.cases.operators import Coordinates, PadMode, ResizeMode, Rounding
 
-MISSING_KERNELS = frozenset({"lp_pool", "max_unpool", "grid_sample", "space_to_depth", "fold", "quantize"})
+MISSING_KERNELS = frozenset(
+    {"lp_pool", "max_unpool", "grid_sample", "space_to_depth", "fold", "quantize", "quantized_conv"}
+)
 PLANE_RANK = 2
 # Not a rejected call: every later session of the page fails.
 NOT_ROUNDED_UP = Unsupported('"ceil_mode kernel execution is not yet implemented"')
@@ -30,6 +32,7 @@ NO_ANTIALIASING = Unsupported('"Only default value (0) for Antialias attribute i
 NO_EXCLUDED_CELLS = Unsupported('"exclude_outside can be set to 1 only when mode is CUBIC"')
 NO_SIZES = Unsupported('Resize with sizes: "data type is not float (float32, float64)"')
 NO_NEAREST = Unsupported("\"resize (packed) does not support mode: 'nearest'\"")
+WEBGL_OTHER_COORDINATES = frozenset({Coordinates.HALF_PIXEL_SYMMETRIC, Coordinates.TF_CROP_AND_RESIZE})
 NO_INDICES = Unsupported("MaxPool does not return indices on a graphics card")
 
 
@@ -83,6 +86,9 @@ def webgl_limit(step: Step) -> Unsupported | None:
 
 
 def _webgl_resize_limit(step: Step) -> Unsupported | None:
+    coordinates = step.parameters.get("coordinates")
+    if coordinates in WEBGL_OTHER_COORDINATES:
+        return Unsupported(f"\"coordinate_transform_mode '{coordinates}' is not supported\"")
     if step.parameters.get("size") is not None:
         return NO_SIZES
     if step.parameters.get("exclude_outside") and step.parameters["mode"] != ResizeMode.CUBIC:

@@ -28,7 +28,8 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.blocks.reading import block_layers
 from conformance.adapters.api.columns.reading import ColumnArguments, column_layers
-from conformance.cases.operators import BlockOrder
+from conformance.adapters.api.normalization.reading import normalization_layer
+from conformance.cases.operators import BlockOrder, ExtraChannel
 
 
 def _read_padding(call: BoundCall, value: Any) -> Any:
@@ -304,10 +305,25 @@ BLOCK_FUNCTIONS = block_layers(
     array="x",
     required_values={"data_format": "NCHW"},
 )
+CHANNELS_FIRST = {"data_format": ("NCHW", "NCL", "NCDHW")}
+NORMALIZATION_TAIL = f"size, alpha=0.0001, beta=0.75, k=1.0, data_format='NCHW'{NAME}"
+NORMALIZATION_LAYER = normalization_layer(
+    f"LocalResponseNorm({NORMALIZATION_TAIL})",
+    side=ExtraChannel.BEFORE,
+    ignored=IGNORED,
+    required_values=CHANNELS_FIRST,
+)
+NORMALIZATION_FUNCTION = normalization_layer(
+    f"local_response_norm(x, {NORMALIZATION_TAIL})",
+    side=ExtraChannel.BEFORE,
+    array="x",
+    ignored=IGNORED,
+    required_values=CHANNELS_FIRST,
+)
 DIALECTS = {
-    "paddle.nn": Dialect(("nn", "paddle.nn"), (*NN_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS)),
+    "paddle.nn": Dialect(("nn", "paddle.nn"), (*NN_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS, NORMALIZATION_LAYER)),
     "paddle.nn.functional": Dialect(
         ("F", "functional", "nn.functional", "paddle.nn.functional"),
-        (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS, *COLUMN_FUNCTIONS),
+        (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS, *COLUMN_FUNCTIONS, NORMALIZATION_FUNCTION),
     ),
 }

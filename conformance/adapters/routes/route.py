@@ -17,6 +17,7 @@ from conformance.adapters.api import (
     calls_with_other_sizes,
     function_lines,
 )
+from conformance.adapters.api.normalization.recipes import NOT_WRITTEN
 from conformance.cases.operators import WEIGHT_INPUTS
 from reports.results.vocabulary import Level
 
@@ -94,6 +95,14 @@ def module_lines(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[
     ]
 
 
+def _without_normalization(source: Surface) -> Surface:
+    """Return the source without local response normalization, which no route exports yet."""
+    if "lrn" not in source.lowerings:
+        return source
+    lowerings, fallbacks = ({**those, **NOT_WRITTEN} for those in (source.lowerings, source.fallbacks))
+    return replace(source, lowerings=lowerings, fallbacks=fallbacks)
+
+
 def make_route(
     source: Surface,
     name: str,
@@ -138,7 +147,7 @@ def make_route(
         return replace(surface, with_sizes=lambda one, sizes: replace(one, wrap_program=wrapper(runner, sizes)))
 
     route = replace(
-        source,
+        _without_normalization(source),
         name=name,
         to_numpy=to_numpy,
         words={},

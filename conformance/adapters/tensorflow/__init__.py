@@ -39,7 +39,16 @@ from conformance.adapters.api import (
     unsupported_lowering,
 )
 from conformance.adapters.api.blocks.recipes import call_or_recipe
-from conformance.adapters.tensorflow import blocks, channels_first, columns, compiled, drawn, resizing, words
+from conformance.adapters.tensorflow import (
+    blocks,
+    channels_first,
+    columns,
+    compiled,
+    drawn,
+    normalization,
+    resizing,
+    words,
+)
 from conformance.adapters.tensorflow.composed import (
     FALLBACKS,
     ONES_EXPRESSION,
@@ -221,11 +230,16 @@ TF_NN_LOWERINGS: Mapping[str, Lowering] = {
     "resize": resizing.resize,
     **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
     "unfold": columns.unfold,
+    "lrn": normalization.lrn,
     "relu": lambda _step: "tf.nn.relu(x)",
 }
 CONVOLUTION_FALLBACKS = limit_axes({"conv": composed_convolution, "conv_transpose": composed_transpose})
 # For inputs of any size, `x.shape` has no numbers.
-BLOCK_RECIPES = {**dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE), "unfold": columns.RECIPE}
+BLOCK_RECIPES = {
+    **dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE),
+    "unfold": columns.RECIPE,
+    "lrn": normalization.fallback,
+}
 
 SURFACES = (
     _make_surface(

@@ -16,7 +16,7 @@ from conformance.adapters.api import (
     function_lines,
     too_many_axes,
 )
-from conformance.adapters.api.resizing.rules import has_plain_kernel
+from conformance.adapters.api.resizing.rules import CROP, has_plain_kernel
 from conformance.adapters.tensorflow import composed, pooling, resizing
 from conformance.adapters.tensorflow.dtypes import padding_name
 from conformance.cases.operators import ResizeMode
@@ -28,11 +28,14 @@ NO_ARGMAX = Unsupported("No registered 'MaxPoolWithArgmax' OpKernel for XLA_CPU_
 NO_RESIZE_KERNEL = Unsupported(
     "No registered 'ScaleAndTranslate', 'ResizeArea' or 'ResizeBicubic' OpKernel for XLA_CPU_JIT devices"
 )
+NO_CROP_KERNEL = Unsupported("No registered 'CropAndResize' OpKernel for XLA_CPU_JIT devices")
 
 
 def resize(step: Step) -> Code:
     """Return the call, for the modes that XLA has."""
     is_cubic_default = step.parameters["mode"] == ResizeMode.CUBIC and "cubic_a" not in step.parameters
+    if step.parameters.get("coordinates") == CROP:
+        return NO_CROP_KERNEL
     return NO_RESIZE_KERNEL if is_cubic_default or not has_plain_kernel(step) else resizing.resize(step)
 
 

@@ -30,6 +30,7 @@ from conformance.adapters.api import (
     surplus_over_size,
 )
 from conformance.adapters.api.blocks.reading import block_layers
+from conformance.adapters.api.normalization.reading import radius_argument
 from conformance.adapters.api.resizing.reading import half_pixel_interpolation, plane_size
 from conformance.adapters.api.resizing.rules import ALIGN_CORNERS, ASYMMETRIC, FLOOR, PREFER_CEIL
 from conformance.cases.operators import BlockOrder, ResizeMode
@@ -284,9 +285,30 @@ BLOCK_LAYERS = block_layers(
     array="input",
     required_values={"data_format": "NHWC"},
 )
+NORMALIZATION_LAYER = LayerSignature(
+    "local_response_normalization|lrn(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None)",
+    "lrn",
+    {
+        "local_size": radius_argument("depth_radius"),
+        "alpha": number_argument("alpha"),
+        "beta": number_argument("beta"),
+        "k": number_argument("bias"),
+    },
+    array_arguments=("input",),
+    ignored_arguments=("name",),
+    fixed_parameters={"alpha_over_size": False},
+)
 DIALECTS = {
     "tf.nn": Dialect(
         ("tf.nn", "tensorflow.nn", "nn", "tf", "tf.image", "tensorflow.image", *OLD_MODULES),
-        (*TF_NN_LAYERS, TRANSPOSED_LAYER, PAD_LAYER, PATCHES_LAYER, *RESIZING_LAYERS, *BLOCK_LAYERS),
+        (
+            *TF_NN_LAYERS,
+            TRANSPOSED_LAYER,
+            PAD_LAYER,
+            PATCHES_LAYER,
+            *RESIZING_LAYERS,
+            *BLOCK_LAYERS,
+            NORMALIZATION_LAYER,
+        ),
     )
 }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.adapters.api import FLOATING, Code, Step, Unsupported
+from conformance.adapters.api import FLOATING, Code, Step, Unsupported, call, number, text_unless_default
 from conformance.adapters.api.resizing.rules import (
     ALIGN_CORNERS,
     ASYMMETRIC,
+    CROP,
     FLOOR,
     HALF_PIXEL,
     LANCZOS_MODES,
@@ -19,6 +20,7 @@ from conformance.adapters.api.resizing.rules import (
     has_plain_kernel,
     has_rule,
     omits_coordinates,
+    region_ends,
     resized_extents,
 )
 from conformance.cases.arrays import SHORT_FLOATS
@@ -74,10 +76,40 @@ def resize(step: Step) -> Code:
 def _plain_or_filtered(step: Step, mode: ResizeMode) -> Code:
     if not has_plain_kernel(step):
         return _filtered(step)
+    if step.parameters.get("coordinates") == CROP:
+        return _crop(step, mode)
     for text, coordinates, rounding in _calls(step):
         if omits_coordinates(step) or has_rule(step, coordinates, rounding, recomputes_scale=True):
             return _cubic_limit(step, coordinates) or text if mode is ResizeMode.CUBIC else text
     return NO_RULE
+
+
+CROP_METHODS = {ResizeMode.NEAREST: "nearest", ResizeMode.LINEAR: "bilinear"}
+NO_CROP = Unsupported(
+    "tf.image.crop_and_resize has nearest, which copies the upper cell at ties, and bilinear interpolation"
+)
+FLOAT32_CROP = Unsupported("tf.image.crop_and_resize returns float32")
+
+
+def _crop(step: Step, mode: ResizeMode) -> Code:
+    """Return tf.image.crop_and_resize with one box for each image."""
+    if mode not in CROP_METHODS or (mode is ResizeMode.NEAREST and not has_rule(step, CROP, PREFER_CEIL)):
+        return NO_CROP
+    if step.parameters.get("scale") is not None:
+        return Unsupported("tf.image.crop_and_resize takes a size and no scale")
+    if step.dtype != "float32":
+        return FLOAT32_CROP
+    box = ", ".join(number(one) for ends in region_ends(step) for one in ends)
+    boxes = f"[[{box}]]{f' * {step.shape[0]}' * (step.shape[0] != 1)}"
+    return call(
+        "tf.image.crop_and_resize",
+        "x",
+        boxes,
+        str([*range(step.shape[0])]),
+        str([*resized_extents(step)]),
+        method=None if mode is ResizeMode.LINEAR else f'"{CROP_METHODS[mode]}"',
+        extrapolation_value=text_unless_default(0, step.parameters.get("extrapolation_value")),
+    )
 
 
 SCALED_MODES = {

@@ -35,7 +35,11 @@ from conformance.adapters.api import (
     mapped_surface,
     tuple_of,
 )
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_POOLING_DTYPES
+from conformance.adapters.api.quantization.formulas import (
+    QUANTIZE_DTYPES,
+    QUANTIZED_CONVOLUTION_DTYPES,
+    QUANTIZED_POOLING_DTYPES,
+)
 from conformance.adapters.torch import (
     adaptive as regions,
     blocks,
@@ -44,9 +48,9 @@ from conformance.adapters.torch import (
     compiled as compiling,
     convolution as weights,
     grid_sampling,
+    normalization,
     padding,
     pooling,
-    quantization,
     resizing,
     windows,
     words as named,
@@ -60,6 +64,8 @@ from conformance.adapters.torch.calls import (
     layer_call,
     no_kernel,
 )
+from conformance.adapters.torch.quantization import convolution as quantized_convolution, tensors as quantization
+from conformance.adapters.torch.quantization.convolution import Engine
 from conformance.cases.operators import Formula
 
 PACKAGES = ("torch", "numpy")
@@ -88,6 +94,9 @@ import sys
 
 torch.set_default_dtype(torch.float32)
 torch.manual_seed(0)
+# Programs with quantized convolutions select an engine.
+if "x86" in torch.backends.quantized.supported_engines:
+    torch.backends.quantized.engine = "x86"
 if "torch._dynamo" in sys.modules:
     torch._dynamo.reset()
 """
@@ -152,6 +161,7 @@ UNSUPPORTED_DTYPES = {
     "resize": no_kernel("interpolation", except_dtypes=DTYPES["resize"]),
     "grid_sample": no_kernel("grid_sample", except_dtypes=FLOATING),
     "fold": no_kernel("fold", except_dtypes=FLOATING),
+    "lrn": no_kernel("local_response_norm", except_dtypes=FLOATING),
     "conv_transpose": no_kernel("transposed convolution", except_dtypes=DTYPES["conv_transpose"]),
 }
 # Convolutions of integers work as functions, but the constructor of a layer fails before its weights can be set.
@@ -204,6 +214,7 @@ def _lowerings(
     *,
     block: Lowering,
     column: Mapping[str, Lowering],
+    lrn: Lowering,
     pad: Lowering,
     relu: str,
 ) -> Mapping[str, Lowering]:
@@ -227,13 +238,16 @@ def _lowerings(
         **limit_axes(windowed),
         **dict.fromkeys(BLOCK_OPERATORS, block),
         **column,
+        "lrn": lrn,
         "grid_sample": grid_sampling.grid_sample,
         "pad": pad,
         "relu": lambda _step: relu,
     }
 
 
-def _fallbacks(write_call: CallWriter, transpose: Callable[..., Code], pad: Lowering) -> Mapping[str, Lowering]:
+def _fallbacks(
+    write_call: CallWriter, transpose: Callable[..., Code], lrn: Lowering, pad: Lowering
+) -> Mapping[str, Lowering]:
     composed = windows.compositions(pad)
     # The names of these calls end with the number of axes, from 1d to 3d. All other fallbacks work for any number.
     windowed: Mapping[str, Lowering] = {
@@ -256,6 +270,7 @@ def _fallbacks(write_call: CallWriter, transpose: Callable[..., Code], pad: Lowe
         "stochastic_pool": partial(in_float32, composed.stochastic_pool),
         **dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE),
         "unfold": columns.fallback_unfold,
+        "lrn": lrn,
         # Only symmetric padding, and pads beyond the extent: all other modes are calls.
         "pad": indexed_pad,
     }
@@ -286,10 +301,13 @@ FUNCTIONAL_LOWERINGS = _lowerings(
     weights.functional_transpose,
     block=blocks.FUNCTIONAL,
     column=columns.FUNCTIONAL,
+    lrn=normalization.FUNCTIONAL,
     pad=padding.functional_pad,
     relu="F.relu(x)",
 )
-FUNCTIONAL_FALLBACKS = _fallbacks(functional_call, weights.functional_transpose, padding.functional_pad)
+FUNCTIONAL_FALLBACKS = _fallbacks(
+    functional_call, weights.functional_transpose, normalization.FUNCTIONAL_FALLBACK, padding.functional_pad
+)
 # These fallbacks consist of slices and indexing, for which a memory format selects no other kernel.
 SLICED_FALLBACKS = {
     "softmax_pool",
@@ -309,10 +327,11 @@ SURFACES: tuple[Surface, ...] = (
             weights.layer_transpose,
             block=blocks.LAYER,
             column=columns.LAYER,
+            lrn=normalization.LAYER,
             pad=padding.layer_pad,
             relu="nn.ReLU()(x)",
         ),
-        fallbacks=_fallbacks(layer_call, weights.layer_transpose, padding.layer_pad),
+        fallbacks=_fallbacks(layer_call, weights.layer_transpose, normalization.LAYER_FALLBACK, padding.layer_pad),
         words=named.words(layer_call, named.layer_pad, layer=True),
         chain_words=named.LAYER_CHAIN_WORDS,
         drawn={"fractional_max_pool": partial(regions.drawn_fractional_max_pool, layer_call)},
@@ -389,9 +408,18 @@ SURFACES += (
             "quantize": quantization.quantize,
             "dequantize": quantization.dequantize,
             "quantized_avg_pool": partial(quantization.avg_pool, "", Formula.RECIPROCAL_PLUS_ZERO_POINT),
+            "quantized_conv": partial(quantized_convolution.conv, Engine.FBGEMM),
         },
         fallbacks={"quantize": quantization.RECIPE.quantize},
-        dtypes={**QUANTIZE_DTYPES, **QUANTIZED_POOLING_DTYPES},
+        dtypes={**QUANTIZE_DTYPES, **QUANTIZED_POOLING_DTYPES, **QUANTIZED_CONVOLUTION_DTYPES},
+    ),
+    *(
+        _make_surface(
+            f"torch.quantized_{engine}",
+            {"quantized_conv": partial(quantized_convolution.conv, engine)},
+            dtypes=QUANTIZED_CONVOLUTION_DTYPES,
+        )
+        for engine in (Engine.ONEDNN, Engine.QNNPACK)
     ),
     _make_surface(
         "torch.quantized_channels_last",

@@ -31,8 +31,9 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.blocks.reading import block_layers
 from conformance.adapters.api.columns.reading import ColumnArguments, column_layers
+from conformance.adapters.api.normalization.reading import normalization_layer
 from conformance.adapters.torch import resizing
-from conformance.cases.operators import BlockOrder, PadMode
+from conformance.cases.operators import BlockOrder, ExtraChannel, PadMode
 
 POOLING_ARGUMENTS: Mapping[str, ArgumentReading] = {
     "window": sizes_argument("kernel_size"),
@@ -291,10 +292,16 @@ COLUMN_FUNCTIONS = column_layers(
     array="input",
 )
 
+NORMALIZATION_TAIL = "size, alpha=0.0001, beta=0.75, k=1.0"
+NORMALIZATION_LAYER = normalization_layer(f"LocalResponseNorm({NORMALIZATION_TAIL})", side=ExtraChannel.BEFORE)
+NORMALIZATION_FUNCTION = normalization_layer(
+    f"local_response_norm(input, {NORMALIZATION_TAIL})", side=ExtraChannel.BEFORE, array="input"
+)
+
 DIALECTS = {
-    "torch.nn": Dialect(("nn", "torch.nn"), (*NN_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS)),
+    "torch.nn": Dialect(("nn", "torch.nn"), (*NN_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS, NORMALIZATION_LAYER)),
     "torch.nn.functional": Dialect(
         ("F", "functional", "nn.functional", "torch.nn.functional"),
-        (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS, *COLUMN_FUNCTIONS),
+        (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS, *COLUMN_FUNCTIONS, NORMALIZATION_FUNCTION),
     ),
 }

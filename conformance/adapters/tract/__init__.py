@@ -10,12 +10,14 @@ Differences from a direct translation:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from conformance.adapters.api import Step, Unsupported
 from conformance.adapters.api.resizing import grid_sampling
+from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, SCHEMA_DTYPES
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
-from conformance.cases.operators import PadMode
+from conformance.cases.operators import PadMode, Requantization
 
 PACKAGES = ("tract", "onnx", "numpy")
 THREADS = ""
@@ -84,7 +86,10 @@ SURFACES = (
         "tract",
         node_limit,
         SESSION,
-        lowerings=grid_sampling.NOT_WRITTEN,
+        lowerings={
+            "quantized_conv": partial(nodes.quantized_conv, Requantization.EXACT),
+            **grid_sampling.NOT_WRITTEN,
+        },
         composition_limit=composition_limit,
         unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}, "resize": {"float64": FLOAT32_RESIZE}},
     ),

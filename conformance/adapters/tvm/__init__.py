@@ -10,12 +10,16 @@ Differences from a direct translation:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from conformance.adapters.api import Code, Step, Unsupported
+from conformance.adapters.api.normalization.recipes import NOT_WRITTEN
+from conformance.adapters.api.resizing.rules import resized_extents
 from conformance.adapters.onnx import BFLOAT16_CONVERSION, nodes
 from conformance.adapters.onnx.dtypes import unsupported_by_schema, unsupported_output_padding
 from conformance.adapters.onnx.runtimes import runtime_surface
+from conformance.cases.operators import Coordinates
 
 PACKAGES = ("tvm", "onnx", "numpy")
 DISTRIBUTIONS = {"tvm": "apache-tvm"}
@@ -45,8 +49,18 @@ NO_INDICES = Unsupported(
     "https://github.com/apache/tvm/issues/14614",
 )
 NO_COL2IM = Unsupported('"The following operators are not supported for frontend ONNX: Col2Im"')
+NO_QUANTIZED_CONVOLUTION = Unsupported('"The following operators are not supported for frontend ONNX: QLinearConv"')
 NO_BOOL_REDUCTION = Unsupported('ReduceMax and ReduceMin of bool: "Cannot decide min_value for type bool"')
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
+NO_COORDINATES: Mapping[str, Unsupported] = {
+    Coordinates.HALF_PIXEL_SYMMETRIC.value: Unsupported(
+        '"Unsupported coordinate_transformation_mode: half_pixel_symmetric"'
+    ),
+    Coordinates.TF_HALF_PIXEL_FOR_NN.value: Unsupported(
+        'Resize-11 needs empty scales beside sizes: "Only one of scales and sizes can be provided in Resize."'
+    ),
+}
+NO_CROP_TO_ONE_CELL = Unsupported('a crop to one cell: "Check failed: fb->value != 0 (0 vs. 0) : Divide by zero"')
 NO_BFLOAT16_POWER = Unsupported('power of bfloat16: "power only applies to float"')
 
 
@@ -56,9 +70,19 @@ def node_limit(step: Step) -> Unsupported | None:
         return NO_INDICES
     if step.operator == "fold":
         return NO_COL2IM
+    if step.operator == "quantized_conv":
+        return NO_QUANTIZED_CONVOLUTION
     if step.operator == "lp_pool" and step.dtype == "bfloat16":
         return NO_BFLOAT16_POWER
-    return unsupported_by_schema(step) or unsupported_output_padding(step)
+    limit = _resize_limit(step) if step.operator == "resize" else None
+    return limit or unsupported_by_schema(step) or unsupported_output_padding(step)
+
+
+def _resize_limit(step: Step) -> Unsupported | None:
+    coordinates = step.parameters.get("coordinates")
+    if coordinates == Coordinates.TF_CROP_AND_RESIZE and 1 in resized_extents(step):
+        return NO_CROP_TO_ONE_CELL
+    return NO_COORDINATES.get(coordinates) if coordinates is not None else None
 
 
 def max_pool_values(step: Step) -> Code:
@@ -80,7 +104,11 @@ SURFACES = (
         SESSION,
         composition_limit=composition_limit,
         unsupported_dtypes={"resize": {"float64": FLOAT32_RESIZE}},
-        lowerings={"resize": partial(nodes.resize, all_axes=True), "max_pool_with_indices": max_pool_values},
+        lowerings={
+            "resize": partial(nodes.resize, all_axes=True),
+            "max_pool_with_indices": max_pool_values,
+            **NOT_WRITTEN,
+        },
         bfloat16=BFLOAT16_CONVERSION,
     ),
 )

@@ -72,6 +72,8 @@ DISPUTED_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "NegativePads": lambda case: any(min(pads) < 0 for pads in case.parameters["pads"]),
         "NegativePadding": _crops,
         "NegativeDivisor": lambda case: case.parameters["divisor"] < 0,
+        "EvenLocalSize": lambda case: case.parameters["local_size"] % 2 == 0,
+        "NegativePower": lambda case: case.parameters["beta"] < 0,
         "PowerBelowOne": lambda case: case.parameters["p"] < 1,
         "ExceedsThirtyTwoBits": _exceeds_32_bits,
         "OutputSizeIsZero": lambda case: 0 in case.parameters["output_size"],

@@ -223,6 +223,16 @@ def scale_rank_mismatch(case: Case) -> bool:
     return case.parameters["scale"] is not None and _has_other_rank(case, "scale")
 
 
+def roi_start_rank_mismatch(case: Case) -> bool:
+    """The start of the region has more or fewer entries than the input has spatial axes."""
+    return case.parameters["roi_start"] is not None and _has_other_rank(case, "roi_start")
+
+
+def roi_end_rank_mismatch(case: Case) -> bool:
+    """The end of the region has more or fewer entries than the input has spatial axes."""
+    return case.parameters["roi_end"] is not None and _has_other_rank(case, "roi_end")
+
+
 def size_and_scale(case: Case) -> bool:
     """Both a size and a scale are given."""
     return case.parameters["size"] is not None and case.parameters["scale"] is not None
@@ -273,6 +283,16 @@ def column_count_mismatch(case: Case) -> bool:
         return False
 
 
+def local_size_is_zero(case: Case) -> bool:
+    """The number of channels in the window of a normalization is 0."""
+    return 0 in _parameter_values(case, "local_size")
+
+
+def negative_local_size(case: Case) -> bool:
+    """The number of channels in the window of a normalization is negative."""
+    return any(size < 0 for size in _parameter_values(case, "local_size"))
+
+
 def windows_exceed_input(case: Case) -> bool:
     """The input is too small for the windows of fractional pooling to start at different cells and fit inside."""
     along = (case.parameters["window"], case.parameters["output_size"])
@@ -316,6 +336,8 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "ScaleIsZero": scale_is_zero,
         "NegativeScale": negative_scale,
         "ScaleRankMismatch": scale_rank_mismatch,
+        "RoiStartRankMismatch": roi_start_rank_mismatch,
+        "RoiEndRankMismatch": roi_end_rank_mismatch,
         "SizeAndScale": size_and_scale,
         "BlockIsZero": block_is_zero,
         "NegativeBlock": negative_block,
@@ -323,6 +345,8 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "BlockDoesNotDivideExtent": block_does_not_divide_extent,
         "WindowDoesNotDivideChannels": window_does_not_divide_channels,
         "ColumnCountMismatch": column_count_mismatch,
+        "LocalSizeIsZero": local_size_is_zero,
+        "NegativeLocalSize": negative_local_size,
     }
 )
 

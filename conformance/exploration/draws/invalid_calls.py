@@ -197,6 +197,8 @@ RAW_CHANGES: Mapping[str, RawChange] = {
         "indices", lambda case, amount: math.prod(case.parameters["output_size"]) + amount
     ),
     "IndexBelowMinusOne": _with_number("indices", lambda _case, amount: -2 - amount),
+    "LocalSizeIsZero": lambda _case, _axis, _amount: {"local_size": 0},
+    "NegativeLocalSize": lambda _case, _axis, amount: {"local_size": -1 - amount},
     "BlockIsZero": lambda _case, _axis, _amount: {"block": 0},
     "NegativeBlock": lambda _case, _axis, amount: {"block": -1 - amount},
     "KernelChannelsMismatch": _kernel_channels,
@@ -229,6 +231,7 @@ NEEDED: Mapping[str, str] = {
     "DivisorIsZero": "divisor", "PowerIsZero": "p", "GroupsAreZero": "groups", "NegativeGroups": "groups",
     "GroupsDoNotDivideChannels": "groups", "GroupsDoNotDivideOutputs": "groups",
     "NegativeOutputPadding": "output_padding", "PaddingExceedsOutput": "output_padding", "CropExceedsInput": "pads",
+    "LocalSizeIsZero": "local_size", "NegativeLocalSize": "local_size",
     "BlockIsZero": "block", "NegativeBlock": "block",
     "NegativeOutputSize": "output_size", "IndexBeyondOutput": "indices", "IndexBelowMinusOne": "indices",
     "KernelChannelsMismatch": "kernel", "BiasLengthMismatch": "bias", "SampleOutOfRange": "samples",

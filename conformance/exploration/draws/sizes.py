@@ -131,6 +131,11 @@ def _draw_output_factors(
         }
     if geometry in {Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS}:
         return _draw_blocks(geometry, extent, rng)
+    if geometry is Geometry.CHANNELS:
+        return {
+            "channels": rng.randint(1, 12) if levels["channels"] == 1 else levels["channels"],
+            "local_size": rng.usual_or_unusual((3, 5), (1, 2, 4, rng.randint(6, 20))),
+        }
     if geometry not in OUTPUT_SIZE_DRAWS:
         return {}
     name, draw = OUTPUT_SIZE_DRAWS[geometry]

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import FLOAT_DTYPES, Array, check_choice, check_image
+from reference.arguments import FLOAT_DTYPES, Array, check_choice, check_image, number_of_dtype
 from reference.arithmetic.exact import Exact, selection_result
 from reference.arithmetic.sums import exact_sums
 from reference.arithmetic.weighted_sums import exact_weighted_sums
 from reference.geometry.axis_weights import AxisWeights
 from reference.geometry.kernels import InterpolationKernel
 from reference.geometry.resampling import (
+    CROP,
     MODES,
     NEAREST_RULES,
+    RegionArgument,
     ResampledAxis,
     ScaleArgument,
+    extrapolated_cells,
     resampled_axes,
 )
 from reference.operators.pooling import ORDERED_DTYPES
@@ -46,6 +50,9 @@ def resize(
     cubic_a: float = -0.75,
     antialias: bool = False,
     exclude_outside: bool = False,
+    roi_start: RegionArgument | None = None,
+    roi_end: RegionArgument | None = None,
+    extrapolation_value: float = 0,
 ) -> Exact:
     """Interpolate x at the coordinate of each output cell, axis by axis.
 
@@ -57,6 +64,10 @@ def resize(
     Coordinates and cells beyond an end take the value of the end; with exclude_outside they have the weight 0. Weights
     of both, of "lanczos3" and "lanczos5" are divided by their sum. "area" is the mean of the part of x that an output
     cell covers, with the coordinates half_pixel. Returns (n, c, *output). A cell with weight 0 is not read.
+    roi_start, roi_end: the region of the coordinates tf_crop_and_resize, a number or one for each spatial axis, where 0
+    and 1 are the first and the last cell, the default; the start may be larger than the end. An output cell whose
+    coordinate is beyond an end has the extrapolation value, rounded to a floating dtype, exact in an integer dtype.
+    With a scale, the output of this rule has ⌊extent · (end − start) · scale⌋ cells.
     The bound includes coordinates and weights that are computed in float32 (float64 for float64), see
     reference.geometry.axis_weights. Raises ValueError for bad parameters.
     Source: ONNX Resize-19, https://onnx.ai/onnx/operators/onnx__Resize.html
@@ -65,11 +76,14 @@ def resize(
         mode, coordinates, nearest_rounding, cubic_a, antialias=antialias, exclude_outside=exclude_outside
     )
     x = check_image(x, ORDERED_DTYPES if mode == "nearest" else FLOAT_DTYPES)
-    axes = resampled_axes(x.shape[2:], size, scale, coordinates)
+    axes = resampled_axes(x.shape[2:], size, scale, coordinates, roi_start=roi_start, roi_end=roi_end)
+    beyond, value = extrapolated_cells(axes), _extrapolation_value(extrapolation_value, coordinates, x)
     if mode == "nearest":
-        return selection_result(x[_nearest_index(x.shape, axes, nearest_rounding)], np.ones((), np.int64))
+        copied = x[_nearest_index(x.shape, axes, nearest_rounding)]
+        return selection_result(np.where(beyond, value, copied), np.ones((), np.int64))
     unit = _unit_roundoff(x)
-    return exact_weighted_sums(x, call.weights(axes, unit), transposed=False, unit=unit)
+    result = exact_weighted_sums(x, call.weights(axes, unit), transposed=False, unit=unit)
+    return _with_constant(result, beyond, value) if beyond.any() else result
 
 
 @operator
@@ -85,6 +99,9 @@ def resize_grad(
     cubic_a: float = -0.75,
     antialias: bool = False,
     exclude_outside: bool = False,
+    roi_start: RegionArgument | None = None,
+    roi_end: RegionArgument | None = None,
+    extrapolation_value: float = 0,
 ) -> Exact:
     """Add the gradient of each output cell to the cells it reads, times their weights: the transpose of resize.
 
@@ -96,14 +113,15 @@ def resize_grad(
         mode, coordinates, nearest_rounding, cubic_a, antialias=antialias, exclude_outside=exclude_outside
     )
     x = check_image(x, FLOAT_DTYPES)
-    axes = resampled_axes(x.shape[2:], size, scale, coordinates)
+    axes = resampled_axes(x.shape[2:], size, scale, coordinates, roi_start=roi_start, roi_end=roi_end)
+    _extrapolation_value(extrapolation_value, coordinates, x)
     grad = check_gradient(grad, x, (*x.shape[:2], *(axis.output for axis in axes)))
     if mode == "nearest":
-        index = _nearest_index(x.shape, axes, nearest_rounding)
+        index, beyond = _nearest_index(x.shape, axes, nearest_rounding), extrapolated_cells(axes)
 
         def add(shares: Array) -> Array:
             total = np.zeros(x.shape, shares.dtype)
-            np.add.at(total, index, shares)
+            np.add.at(total, index, np.where(beyond, np.zeros((), shares.dtype), shares))
             return total
 
         return exact_sums(grad, add)
@@ -142,11 +160,16 @@ class _Resizing:
                 raise ValueError(f"{name} True: the mode {mode!r} has no such option")
         if mode == "area" and coordinates != "half_pixel":
             raise ValueError(f"coordinates {coordinates!r}: the mode 'area' has 'half_pixel' only")
+        if antialias and coordinates == CROP:
+            raise ValueError(f"antialias True: the scale of a region with the coordinates {CROP!r} is not defined")
         return cls(mode, cubic_a, bool(antialias), bool(exclude_outside))
 
     def weights(self, axes: Sequence[ResampledAxis], unit: float) -> list[AxisWeights]:
         """Return the weights of each axis. unit: the unit roundoff of coordinates and weights."""
-        return [self._axis_weights(axis, unit) for axis in axes]
+        weights = [self._axis_weights(axis, unit) for axis in axes]
+        if not extrapolated_cells(axes).any():
+            return weights
+        return [one.without(axis.is_extrapolated) for one, axis in zip(weights, axes, strict=True)]
 
     def _axis_weights(self, axis: ResampledAxis, unit: float) -> AxisWeights:
         kernel = InterpolationKernel.of(self.mode, self.cubic_a, axis.step)
@@ -161,6 +184,21 @@ def _check_cubic(cubic_a: float) -> None:
         raise TypeError(f"cubic_a {cubic_a!r} must be a number")
     if cubic_a not in CUBIC_PARAMETERS:
         raise ValueError(f"cubic_a {cubic_a!r} must be one of {', '.join(map(str, CUBIC_PARAMETERS))}")
+
+
+def _extrapolation_value(value: float, coordinates: str, x: Array) -> Array:
+    """Return the value as an array () of the dtype of x. Raises ValueError if the coordinates do not use it."""
+    constant = number_of_dtype("extrapolation_value", value, x.dtype)
+    if coordinates != CROP and constant.astype(bool):
+        raise ValueError(f"extrapolation_value {value!r}: the coordinates {coordinates!r} have no such value")
+    return constant
+
+
+def _with_constant(result: Exact, where: Array, constant: Array) -> Exact:
+    """Return a result with a constant in some output cells; where: booleans (*output)."""
+    fields: dict[str, Any] = {"value": constant, "high": constant.astype(np.float64), "low": 0.0, "magnitude": 0.0}
+    parts: dict[str, Any] = {name: np.where(where, number, getattr(result, name)) for name, number in fields.items()}
+    return replace(result, **parts)
 
 
 def _unit_roundoff(x: Array) -> float:

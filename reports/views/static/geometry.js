@@ -131,6 +131,8 @@ window.Report.withData(() => {
     half_pixel: (output, [n, m]) => [(2 * output + 1) * n - m, 2 * m],
     pytorch_half_pixel: (output, [n, m], _, outputs) => (outputs === 1 ? [0, 1] : [(2 * output + 1) * n - m, 2 * m]),
     asymmetric: (output, [n, m]) => [output * n, m],
+    half_pixel_symmetric: (output, [n, m], extent, outputs) => [(extent - 1) * m + (2 * output + 1 - outputs) * n, 2 * m],
+    tf_half_pixel_for_nn: (output, [n, m]) => [(2 * output + 1) * n, 2 * m],
     align_corners: (output, _, extent, outputs) => (outputs === 1 ? [0, 1] : [output * (extent - 1), outputs - 1]),
   };
   const NEAREST = {
@@ -215,6 +217,7 @@ window.Report.withData(() => {
     if (parameters.then) return "The case combines two operators.";
     if (kind === "sampling") return "The cells that an output reads depend on its point of the grid.";
     if (kind === "cells") return "Each output is computed from the cell at its own position.";
+    if (kind === "channels") return "Each output is computed from channels of the cell at its own position.";
     const isMoved = kind === "to_blocks" || kind === "from_blocks" || kind === "to_columns" || kind === "from_columns";
     if (isMoved) return "Cells move between channels, and the drawing shows one channel.";
     return "The positions of the windows do not follow from the parameters.";

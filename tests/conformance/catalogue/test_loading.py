@@ -218,6 +218,10 @@ def test_id_used_twice_among_packed_cases_is_rejected(tmp_path):
     assert refusals(path) == [f"{path}:24: duplicate case id max_pool/n19, first defined at {path}:23"]
 
 
+def test_the_built_in_catalogue_is_not_packed_because_it_is_cached():
+    assert isinstance(catalogues.load_catalogue().cases, tuple)
+
+
 def test_the_cases_of_conventions_are_those_of_the_whole_catalogue():
     known = catalogues.load_catalogue().cases
     operators = {case.operator for case in known}

@@ -49,6 +49,7 @@ NOT_PARSED_BACK = {
             "pad": "its pads are an input",
             "max_pool_with_indices": "the selected output is not part of the node",
             "fold": "its sizes are inputs",
+            "quantized_conv": "its scales and zero points are inputs",
             "quantize": "its scale and zero point are inputs",
             "dequantize": "its scale and zero point are inputs",
         }.items()
@@ -96,6 +97,8 @@ def normalised(case):
     if parameters.get("output") == "values":
         del parameters["output"]
         return {"operator": "max_pool", **rounded(case, parameters)}
+    if case.operator == "lrn":
+        return {"operator": "lrn", **effective_normalization(parameters)}
     if case.operator == "resize" and parameters["mode"] == "area":
         # PyTorch computes it by adaptive_avg_pool.
         return {"operator": "adaptive_avg_pool", "output_size": case_step(case).output[2:]}
@@ -118,6 +121,14 @@ def normalised(case):
 def rounded(case, parameters):
     """Return the parameters with the output size in place of the rounding."""
     return parameters | ({"rounding": case_step(case).windows.output} if "rounding" in parameters else {})
+
+
+def effective_normalization(parameters):
+    """Return the factor of the squares in place of alpha, and no side of a window of an odd number of channels."""
+    size = parameters["local_size"]
+    factor = round(float(parameters["alpha"]) / (size if parameters["alpha_over_size"] else 1), 12)
+    side = parameters["extra_channel"] if size % 2 == 0 else None
+    return {"size": size, "factor": factor, "power": parameters["beta"], "constant": parameters["k"], "side": side}
 
 
 def resized_cells(case):
@@ -165,13 +176,17 @@ def is_expressible(case, surface):
     return surfaces.get(surface, True) and 0 not in case.shape
 
 
+# The kernel of the first has another shape, and the boxes of the second are an array.
+NOT_READ = ("tf.nn.depthwise_conv2d", "tf.image.crop_and_resize")
+
+
 def distinct(found, surface):
     """Return each text once for each input shape, with its case; dtypes and values do not matter."""
     texts = {}
     for case, program in found:
         if (surface, case.operator) in NOT_PARSED_BACK:
             continue
-        if is_expressible(case, surface) and "tf.nn.depthwise_conv2d" not in program.text:
+        if is_expressible(case, surface) and not any(function in program.text for function in NOT_READ):
             texts.setdefault((program.text, case.shape), (case, layer_text(program)))
     return list(texts.values())
 

@@ -18,6 +18,8 @@ QUANTIZE_DTYPES = {"quantize": frozenset({"float32"}), "dequantize": frozenset({
 """The dtypes of x of both operators."""
 QUANTIZED_POOLING_DTYPES = {"quantized_avg_pool": frozenset({"int8", "uint8"})}
 """The dtypes of averages of quantized tensors."""
+QUANTIZED_CONVOLUTION_DTYPES = {"quantized_conv": frozenset({"int8", "uint8"})}
+"""The dtypes of x of convolutions of quantized tensors."""
 LIMITS: Mapping[str, tuple[int, int]] = {"int8": (-128, 127), "uint8": (0, 255)}
 """The smallest and the largest number of each quantized dtype."""
 NO_FUSION = Unsupported("no composition rounds a product and a sum once")
@@ -49,9 +51,9 @@ def is_per_channel(step: Step, prefix: str) -> bool:
 
 
 def channel_numbers(step: Step, name: str) -> tuple[Any, ...]:
-    """Return the numbers of a parameter for all channels."""
+    """Return the numbers of a parameter for all channels: those of the output for weights, else those of x."""
     value = step.parameters[name]
-    return tuple(value) if is_listed(value) else (value,) * step.shape[1]
+    return tuple(value) if is_listed(value) else (value,) * (step.channels if step.kernel else step.shape[1])
 
 
 def values_text(values: Sequence[float]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.adapters.api.dtypes import unsupported_lowering
 from conformance.adapters.api.surface import Code, Lowering, Unsupported
-from conformance.cases.operators import Coordinates, NearestRounding, ResizeMode
+from conformance.cases.operators import REGION_PARAMETERS, Coordinates, NearestRounding, ResizeMode
 from conformance.cases.steps import Step
 from reference import ResampledAxis
 
@@ -26,14 +26,23 @@ def resized_extents(step: Step) -> tuple[int, ...]:
     return tuple(axis.output for axis in step.resampled) if size is None else size
 
 
+def region_ends(step: Step) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the region of a crop: the start and the end on each axis."""
+    start, end = map(step.parameters.get, REGION_PARAMETERS)
+    return start or (0,) * step.rank, end or (1,) * step.rank
+
+
 def scale_of_each_axis(
     step: Step, extent: Callable[[int, float], int] = lambda size, scale: int(size * scale)
 ) -> tuple[float, ...] | None:
     """Return the scales for a call that takes no size: the quotients of the sizes, or None if they give other sizes.
 
+    Also None for a region with a scale, whose output is smaller or larger than that of all of x.
     extent: the size of the output that the call computes from the size of x and a scale.
     """
     size, scale = step.parameters.get("size"), step.parameters.get("scale")
+    if size is None and scale and any(map(step.parameters.get, REGION_PARAMETERS)):
+        return None
     if size is None:
         return tuple(map(float, scale or ()))
     if scale is not None or len(size) != step.rank:
@@ -65,6 +74,8 @@ def has_rule(
         axes = step.resampled
     except (ValueError, TypeError, KeyError):
         return same_words  # an invalid call, or a convention
+    if coordinates != CROP and _has_own_cells(step):
+        return False
     steps = [Fraction(axis.size, axis.output) if recomputes_scale else axis.step for axis in axes]
     if same_words and all(axis.step == own for axis, own in zip(axes, steps, strict=True)):
         return True
@@ -75,6 +86,12 @@ def has_rule(
     rounding = given.get("nearest_rounding", NearestRounding.ROUND_PREFER_FLOOR.value)
     rule = nearest_rounding or rounding
     return all(_same_cells(axis, rounding, one, rule) for axis, one in zip(axes, others, strict=True))
+
+
+def _has_own_cells(step: Step) -> bool:
+    """Whether some output cell of a crop has no cell of x, or the size of the output depends on the region."""
+    is_scaled_region = step.parameters.get("scale") and any(axis.end - axis.start != 1 for axis in step.resampled)
+    return bool(is_scaled_region) or any(axis.is_extrapolated.any() for axis in step.resampled)
 
 
 def omits_filter(step: Step) -> bool:
@@ -134,7 +151,8 @@ def axis_has_rule(axis: ResampledAxis, rounding: str, coordinates: str, nearest_
 
 def _same_cells(axis: ResampledAxis, rounding: str, other: ResampledAxis, rule: str) -> bool:
     # Where the cell of the other rule depends on the rounding of a coordinate, the rules are not the same.
-    return not other.has_inexact_steps_at(rule) and bool((axis.nearest(rounding) == other.nearest(rule)).all())
+    same = (axis.nearest(rounding) == other.nearest(rule)) & (axis.is_extrapolated == other.is_extrapolated)
+    return not other.has_inexact_steps_at(rule) and bool(same.all())
 
 
 def _all_coordinates(axes: Sequence[ResampledAxis], *, clamped: bool) -> list[list[Fraction]]:
@@ -145,10 +163,11 @@ def _all_coordinates(axes: Sequence[ResampledAxis], *, clamped: bool) -> list[li
     ]
 
 
-HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS = (
+HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS, CROP = (
     Coordinates.HALF_PIXEL.value,
     Coordinates.ASYMMETRIC.value,
     Coordinates.ALIGN_CORNERS.value,
+    Coordinates.TF_CROP_AND_RESIZE.value,
 )
 FLOOR, PREFER_FLOOR, PREFER_CEIL = (
     NearestRounding.FLOOR.value,

@@ -66,8 +66,12 @@ def test_antialiasing_is_the_default(given, arguments):
         ({"mode": "lanczos3", "size": [2, 3]}, "weight 0"),
         ({"mode": "cubic", "size": [2, 3], "antialias": True}, "-0.75"),
         ({"mode": "cubic", "size": [8, 8], "exclude_outside": True}, "-0.5"),
-        ({"mode": "area", "size": [2, 3]}, "covered part"),
     ],
 )
 def test_other_kernels_are_not_written(given, reason):
     assert reason in program("jax.lax", "resize", x=PLANE, **given).reason
+
+
+def test_the_area_has_a_method():
+    text = program("jax.lax", "resize", x=PLANE, mode="area", size=[2, 3]).text
+    assert 'jax.image.resize(x, (*x.shape[:2], 2, 3), "area")' in text

@@ -1,9 +1,9 @@
 """The module `nodes` of ONNX."""
 
-from conformance.adapters.onnx.nodes import fold, grid_sample
+from conformance.adapters.onnx.nodes import fold, grid_sample, resize
 from conformance.cases.steps import Step, case_step
 from conformance.translation.lowering import translate
-from tests.conformance.adapters.onnx.programs import PLANE, both, nodes
+from tests.conformance.adapters.onnx.programs import PLANE, RUNTIME, both, nodes
 
 
 @both
@@ -70,6 +70,40 @@ def test_resize_has_scales_or_sizes(made, surface):
     scaled = translate(made("resize", f"{PLANE}, scale: [0.5, 2], mode: linear"), surface)
     assert "scales = np.array([0.5, 2], np.float32)" in scaled.text
     assert nodes(scaled) == ['"Resize", ["x", "", "scales"], ["y"], axes=[2, 3], mode=\'linear\'']
+
+
+CROP = "mode: linear, coordinates: tf_crop_and_resize"
+
+
+@both
+def test_resize_of_a_region_has_its_ends_as_an_input(made, surface):
+    text = f"{PLANE}, size: [4, 3], {CROP}, roi_start: [0.25, -0.5], extrapolation_value: -7"
+    crop = translate(made("resize", text), surface)
+    assert "roi = np.array([0.25, -0.5, 1, 1], np.float32)" in crop.text
+    (node,) = nodes(crop)
+    assert node.startswith('"Resize", ["x", "roi", "", "sizes"], ["y"], axes=[2, 3]')
+    assert node.endswith("coordinate_transformation_mode='tf_crop_and_resize', extrapolation_value=-7.0")
+    whole = translate(made("resize", f"{PLANE}, size: [4, 3], {CROP}"), surface)
+    assert "roi = np.array([0, 0, 1, 1], np.float32)" in whole.text
+
+
+def test_resize_without_the_attribute_axes_has_a_region_of_all_axes(made):
+    case = made("resize", f"{PLANE}, size: [4, 3], {CROP}, roi_end: [0.5, 2]")
+    lines = resize(case_step(case), all_axes=True)
+    assert lines[0] == "roi = np.array([0, 0, 0, 0, 1, 1, 0.5, 2], np.float32)"
+
+
+def test_old_coordinates_have_an_old_opset_and_no_attribute_axes(made):
+    surface = RUNTIME
+    old = f"{PLANE}, size: [4, 3], mode: nearest, coordinates: tf_half_pixel_for_nn"
+    text = translate(made("resize", old), surface).text
+    assert 'helper.make_opsetid("", 12)' in text
+    assert "axes=" not in text
+    assert "roi = np.array([], np.float32)" in text
+    new = translate(made("resize", f"{PLANE}, size: [4, 3], mode: nearest"), surface)
+    assert 'helper.make_opsetid("", 26)' in new.text
+    filtered = f"{PLANE}, size: [1, 1], mode: linear, antialias: true, coordinates: tf_half_pixel_for_nn"
+    assert "Resize-11" in translate(made("resize", filtered), surface).reason
 
 
 @both

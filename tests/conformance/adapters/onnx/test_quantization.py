@@ -1,11 +1,13 @@
-"""The nodes QuantizeLinear and DequantizeLinear, and the node tests of onnx for both."""
+"""The nodes QuantizeLinear, DequantizeLinear and QLinearConv, and the node tests of onnx for the first two."""
 
 import numpy as np
 import pytest
 
 import reference
 from conformance.adapters.api import Unsupported
+from conformance.adapters.onnx.nodes import quantized_conv
 from conformance.adapters.onnx.quantization import dequantize, quantize
+from conformance.cases.operators import Requantization
 from conformance.cases.steps import Step
 
 GIVEN = {"y_scale": 0.3, "y_zero_point": 1, "output_dtype": "uint8", "round_mode": "half_even", "formula": "quotient"}
@@ -71,3 +73,37 @@ def test_quantization_agrees_with_the_node_test_of_onnx(x, expected, scale, zero
 @pytest.mark.parametrize(("x", "expected", "scale", "zero_point"), [DEQUANTIZED_AXIS])
 def test_dequantization_agrees_with_the_node_test_of_onnx(x, expected, scale, zero_point):
     assert reference.dequantize(np.array(x, np.uint8), scale, zero_point).tolist() == expected
+
+
+def convolution(dtype="uint8", bias=False, kernel_dtype="int8", **parameters):
+    given = {
+        "stride": (1,), "padding": ((0, 1),), "dilation": (1,), "groups": 1, "round_mode": "half_even",
+        "x_scale": 0.5, "x_zero_point": 3, "w_scale": 0.25, "w_zero_point": 0, "y_scale": 2, "y_zero_point": 5,
+    }  # fmt: skip
+    return Step("quantized_conv", (1, 2, 3), dtype, {**given, **parameters}, (2, 2, 2), bias, kernel_dtype)
+
+
+def test_scales_and_zero_points_of_a_convolution_are_constants():
+    code = quantized_conv(Requantization.PRODUCT, convolution(bias=True, requantization="exact"))
+    assert code == (
+        "x_scale = np.array(0.5, np.float32)",
+        "x_zero = np.array(3, np.uint8)",
+        "w_scale = np.array(0.25, np.float32)",
+        "w_zero = np.array(0, np.int8)",
+        "y_scale = np.array(2, np.float32)",
+        "y_zero = np.array(5, np.uint8)",
+        "x = QLinearConv(x, x_scale, x_zero, kernel, w_scale, w_zero, y_scale, y_zero, bias, pads=[0, 1])",
+    )
+
+
+def test_weights_have_a_scale_and_a_zero_point_for_each_channel():
+    code = quantized_conv(Requantization.PRODUCT, convolution(w_scale=(0.25, 1), kernel_dtype="uint8"))
+    assert code[2:4] == ("w_scale = np.array([0.25, 1], np.float32)", "w_zero = np.array([0, 0], np.uint8)")
+
+
+def test_a_runtime_convolves_with_its_formula_only():
+    fused = convolution(requantization="fused")
+    assert isinstance(quantized_conv(Requantization.PRODUCT, fused), Unsupported)
+    assert not isinstance(quantized_conv(Requantization.FUSED, fused), Unsupported)
+    assert not isinstance(quantized_conv(Requantization.FLOAT64, fused), Unsupported)
+    assert isinstance(quantized_conv(Requantization.FUSED, convolution(round_mode="half_up")), Unsupported)

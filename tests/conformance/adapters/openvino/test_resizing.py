@@ -39,3 +39,16 @@ def test_modes_of_pillow_antialias_and_leave_out_cells_beyond_x():
     for other in ({"mode": "cubic"}, {"mode": "lanczos3"}, {"mode": "linear", "coordinates": "asymmetric"}):
         assert "antialias" in program("resize", **given, **other).reason
     assert "antialias" in program("resize", mode="linear", **{**given, "exclude_outside": False}).reason
+
+
+def test_coordinates_without_a_word_are_written_where_another_rule_has_the_same_result():
+    given = {"x": PLANE, "mode": "linear"}
+    (text,) = lines("resize", **given, size=[8, 2], coordinates="half_pixel_symmetric")
+    assert text == 'x = ops.interpolate(x, [8, 2], "linear_onnx", "sizes", axes=[2, 3])'
+    (text,) = lines("resize", **given, size=[8, 2], coordinates="tf_crop_and_resize")
+    assert 'coordinate_transformation_mode="align_corners"' in text
+    (text,) = lines("resize", **given, size=[8, 2], coordinates="tf_half_pixel_for_nn")
+    assert 'coordinate_transformation_mode="tf_half_pixel_for_nn"' in text
+    for other in ({"scale": [0.6, 0.6], "coordinates": "half_pixel_symmetric"},
+                  {"size": [8, 2], "coordinates": "tf_crop_and_resize", "roi_end": [0.5, 1]}):  # fmt: skip
+        assert "neither half_pixel_symmetric nor tf_crop_and_resize" in program("resize", **given, **other).reason

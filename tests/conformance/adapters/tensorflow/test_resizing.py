@@ -4,7 +4,7 @@ import pytest
 
 from conformance.cases.steps import Step
 from conformance.translation.step_lowering import lower_step
-from tests.conformance.adapters.tensorflow.programs import LAYERS, NN, lines
+from tests.conformance.adapters.tensorflow.programs import COMPILED, LAYERS, NN, lines
 
 DEFAULTS = {"coordinates": "half_pixel", "nearest_rounding": "round_prefer_ceil", "cubic_a": -0.75}
 
@@ -84,3 +84,23 @@ def test_16_bit_results_are_converted_back_from_float32():
 def test_layer_of_keras_is_created_and_called():
     call = 'x = tf.keras.layers.Resizing(8, 2, interpolation="bilinear", dtype=x.dtype)(x)'
     assert lines(resizing(size=(8, 2), mode="linear"), LAYERS) == ("native", [call])
+
+
+CROP = {"coordinates": "tf_crop_and_resize", "size": (3, 5)}
+
+
+def test_a_crop_has_one_box_for_each_image():
+    crop = resizing(mode="linear", **CROP, roi_start=(0.25, -0.5), extrapolation_value=-7)
+    text = "tf.image.crop_and_resize(x, [[0.25, -0.5, 1, 1]], [0], [3, 5], extrapolation_value=-7)"
+    assert lines(crop) == ("native", [f"x = {text}"])
+    nearest = resizing((2, 2, 4, 4), mode="nearest", **CROP, roi_end=(0.3, 0.7))
+    text = 'tf.image.crop_and_resize(x, [[0, 0, 0.3, 0.7]] * 2, [0, 1], [3, 5], method="nearest")'
+    assert lines(nearest) == ("native", [f"x = {text}"])
+
+
+def test_limits_of_a_crop():
+    assert "float32" in reason(resizing(dtype="float64", mode="linear", **CROP))
+    for other in ({"mode": "cubic"}, {"mode": "nearest", "nearest_rounding": "floor", "roi_end": (0.5, 0.4)}):
+        assert "nearest, which copies the upper cell at ties, and bilinear" in reason(resizing(**CROP, **other))
+    assert "a size and no scale" in reason(resizing(mode="linear", **{**CROP, "size": None}, scale=(2, 2)))
+    assert "CropAndResize" in reason(resizing(mode="linear", **CROP), COMPILED)

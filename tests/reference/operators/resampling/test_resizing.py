@@ -10,7 +10,10 @@ import reference
 from reference import OPERATORS
 from tests.support.loop_resize import backward, forward, loop_resize
 
-COORDINATES = ("half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners")
+COORDINATES = (
+    *("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "asymmetric", "align_corners"),
+    "tf_half_pixel_for_nn",
+)
 ROUNDINGS = ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
 # Up, down, to one cell, from one cell, the same size, by a fraction; one to three axes.
 SIZES = (
@@ -41,8 +44,8 @@ def row(values, dtype=np.float32):
     return np.array(values, dtype)[None, None]
 
 
-def weights_of(x, output, scales, parameters):
-    return loop_resize(x, output, scales, parameters)
+def weights_of(x, output, scales, parameters, regions=None):
+    return loop_resize(x, output, scales, parameters, regions)
 
 
 def is_nearest_float(number, exact, dtype):
@@ -77,11 +80,72 @@ def test_it_agrees_with_loops_over_fractions(spatial, output, mode, dtype):
 def test_coordinates_use_the_scale_as_it_is_given(scale, mode):
     x = np.random.default_rng(2).standard_normal((1, 1, 7)).astype(np.float64)
     output = int(7 * Fraction(str(scale)))
-    parameters = {**mode, "coordinates": "half_pixel"}
-    got = reference.resize(x, scale=scale, **parameters)
-    assert got.shape == (1, 1, output)
-    exact = forward(x, weights_of(x, (output,), [Fraction(str(scale))], parameters))
-    assert all(is_nearest_float(got[at], one, np.float64) for at, one in exact.items())
+    for coordinates in ("half_pixel",) if mode["mode"] == "area" else COORDINATES:
+        parameters = {**mode, "coordinates": coordinates}
+        got = reference.resize(x, scale=scale, **parameters)
+        assert got.shape == (1, 1, output)
+        exact = forward(x, weights_of(x, (output,), [Fraction(str(scale))], parameters))
+        assert all(is_nearest_float(got[at], one, np.float64) for at, one in exact.items())
+
+
+REGIONS = [("0", "1"), ("0.25", "0.75"), ("-0.3", "1.1"), ("0.9", "0.2"), ("2", "3")]
+
+
+@pytest.mark.parametrize(("spatial", "output"), SIZES)
+@pytest.mark.parametrize("mode", [*MODES, {"mode": "cubic", "exclude_outside": True}])
+@pytest.mark.parametrize("region", REGIONS)
+def test_crops_agree_with_loops_over_fractions(spatial, output, mode, region):
+    rng, rank = np.random.default_rng(12), len(spatial)
+    x = rng.standard_normal((1, 2, *spatial)).astype(np.float32)
+    # Every second axis has the whole region, so that a cell may be beyond one end only.
+    regions = [tuple(map(Fraction, region if axis % 2 == 0 else ("0", "1"))) for axis in range(rank)]
+    parameters = {**mode, "coordinates": "tf_crop_and_resize"}
+    weights = weights_of(x, output, [Fraction(1)] * rank, parameters, regions)
+    ends = dict(zip(("roi_start", "roi_end"), zip(*regions, strict=True), strict=True))
+    got = reference.resize(x, size=output, **parameters, **ends, extrapolation_value=0.1)
+    for at, exact in forward(x, weights).items():
+        assert is_nearest_float(got[at], exact, np.float32) if weights[at] else got[at] == np.float32(0.1)
+    grad = rng.standard_normal(got.shape).astype(np.float32)
+    slope, exact = reference.resize_grad(grad, x, size=output, **parameters, **ends), backward(grad, weights)
+    for at in np.ndindex(x.shape):
+        assert is_nearest_float(slope[at], exact.get(at, Fraction(0)), np.float32) or slope[at] == exact.get(at, 0)
+
+
+def test_literal_crops():
+    x = row([0, 10, 20, 30, 40])
+    crop = {"mode": "linear", "coordinates": "tf_crop_and_resize"}
+    assert reference.resize(x, size=3, **crop, roi_start=0.25, roi_end=0.75).tolist() == [[[10, 20, 30]]]
+    assert reference.resize(x, size=3, **crop, roi_start=0.75, roi_end=0.25).tolist() == [[[30, 20, 10]]]
+    assert reference.resize(x, size=1, **crop, roi_start=0.25, roi_end=0.5).tolist() == [[[15]]]
+    beyond = reference.resize(x, size=3, **crop, roi_start=0.5, roi_end=1.25, extrapolation_value=-7)
+    assert beyond.tolist() == [[[20, 35, -7]]]
+    # ⌊5 · 1/2 · 2⌋ cells.
+    assert reference.resize(x, scale=2, **crop, roi_start=0.25, roi_end=0.75).shape == (1, 1, 5)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.1, -7.0])
+def test_an_extrapolated_cell_agrees_with_nothing_but_its_value(value):
+    x, crop = row([1, 2, 3]), {"mode": "linear", "coordinates": "tf_crop_and_resize"}
+    exact = OPERATORS["resize"](x, size=2, **crop, roi_start=0.5, roi_end=2, extrapolation_value=value)
+    assert np.array_equal(exact.value, row([2, value]), equal_nan=True)
+    assert (exact.distance(exact.value) <= exact.bound()).all()
+    other = exact.value + np.float32(1e-3)
+    assert exact.distance(np.where(np.isfinite(other), other, 0))[0, 0, 1] > exact.bound()[0, 0, 1]
+
+
+def test_an_extrapolated_cell_does_not_read_x_and_has_no_gradient():
+    x, crop = row([1, 2, np.nan]), {"size": 2, "coordinates": "tf_crop_and_resize", "roi_start": 0, "roi_end": 1.5}
+    for mode in ("nearest", "linear", "cubic"):
+        assert reference.resize(x, mode=mode, **crop)[0, 0, 1] == 0
+        assert np.isfinite(reference.resize_grad(row([1, np.inf]), x, mode=mode, **crop)).all()
+
+
+def test_integers_have_an_extrapolation_value_of_their_dtype():
+    crop = {"size": 2, "coordinates": "tf_crop_and_resize", "roi_start": 0, "roi_end": 2}
+    x = row([1, 2], np.uint8)
+    assert reference.resize(x, **crop, extrapolation_value=255).tolist() == [[[1, 255]]]
+    with pytest.raises(ValueError, match="extrapolation_value 256 is no uint8"):
+        reference.resize(x, **crop, extrapolation_value=256)
 
 
 @pytest.mark.parametrize(("spatial", "output"), SIZES)

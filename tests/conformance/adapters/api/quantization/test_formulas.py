@@ -4,7 +4,7 @@ import pytest
 
 from conformance.adapters.api import Unsupported
 from conformance.adapters.api.quantization.formulas import has_formula, is_per_channel, unsupported_quantization
-from conformance.adapters.torch.quantization import RECIPE
+from conformance.adapters.torch.quantization.tensors import RECIPE
 from conformance.cases.operators import Formula
 from conformance.cases.steps import Step
 

@@ -42,6 +42,14 @@ def read(surface, text, shape=None):
         ("keras-torch.layers", "layers.Resizing(3, 4, name='r')", {"size": (3, 4), **LINEAR}),
         ("keras-jax.ops", "keras.ops.image.resize(x, (3, 4), interpolation='nearest')", {"size": (3, 4), **UPPER}),
         ("tf.nn", "tf.image.resize(x, [3, 4])", {"size": (3, 4), **LINEAR}),
+        ("jax.lax", "jax.image.resize(x, (1, 2, 3, 4), 'nearest')", {"size": (3, 4), **UPPER}),
+        ("jax.lax", "jax.image.resize(x, (1, 2, 7), method='linear', antialias=False)", {"size": (7,), **LINEAR}),
+        ("jax.lax", "image.resize(x, (1, 2, 3, 4), 'bilinear')", {"size": (3, 4), **LINEAR, **FILTER}),
+        (
+            "jax.lax",
+            "jax.image.resize(x, (1, 2, 3, 4), 'cubic', antialias=False)",
+            {"size": (3, 4), "mode": "cubic", **CENTRES, "cubic_a": -0.5, "antialias": False, "exclude_outside": True},
+        ),
         (
             "tf.nn",
             "tf.image.resize(x, [3, 4], method=tf.image.ResizeMethod.NEAREST_NEIGHBOR)",
@@ -105,7 +113,6 @@ def read(surface, text, shape=None):
             "jax.image.resize(x, (x.shape[0], 3, 4, x.shape[3]), 'bicubic-pytorch')",
             {"size": (3, 4), "mode": "cubic", **CENTRES, **FILTER, "cubic_a": -0.5},
         ),
-        ("jax.lax", "jax.image.resize(x, (1, 2, 3, 4), 'nearest')", {"size": (3, 4), **UPPER}),
         ("jax.lax", "jax.image.resize(x, (1, 2, 3, 4), 'area')", {"size": (3, 4), "mode": "area", **CENTRES}),
         ("keras-torch.layers", "layers.Resizing(3, 4, antialias=True)", {"size": (3, 4), **LINEAR, **FILTER}),
         (
@@ -127,7 +134,7 @@ def test_words_of_a_framework_become_one_rule(surface, text, expected):
 def test_batch_and_channels_of_a_shape_must_be_those_of_the_input():
     text = "jax.image.resize(x, (1, 2, 3, 4), 'linear')"
     assert read("jax.lax", text, (1, 2, 9, 9))["size"] == (3, 4)
-    with pytest.raises(ConformanceError, match=r"must be those of the input, for example x\.shape\[1\]"):
+    with pytest.raises(ConformanceError, match="must be those of the input, for example x"):
         read("jax.lax", text, (1, 3, 9, 9))
 
 
@@ -169,7 +176,11 @@ def test_the_mode_area_is_adaptive_average_pooling():
         ("jax.lax", "jax.image.resize(x, (1, 2, 3, 4), 'gaussian')", "not one of 'nearest'"),
         ("jax.lax", "jax.image.resize(x, (2, 3), 'linear')", "not the batch, the channels and the extents"),
         ("jax.lax", "jax.image.resize(x, (1, 2, 3, 0), 'linear')", "must be positive integers"),
-        ("jax.lax", "jax.image.resize(x, (x.shape[0], x.shape[-1], 3), 'linear')", "for example x.shape[1]"),
+        (
+            "jax.lax",
+            "jax.image.resize(x, (x.shape[0], x.shape[-1], 3), 'linear')",
+            "for example x.shape[0] and x.shape[1]",
+        ),
         ("jax.lax", "jax.image.resize(x, (*x.shape[1:], 3), 'linear')", "other than *x.shape[:2]"),
         ("jax.lax", "jax.image.resize(x, (*x.shape[:99], 3), 'linear')", "not the first extents of an array"),
         ("jax.lax", "jax.image.resize(x, (x.size[0], 2, 3), 'linear')", "is not an extent of a shape"),
@@ -187,3 +198,13 @@ def test_calls_without_a_translation_say_why(surface, text, why):
 def test_a_mode_for_planes_does_not_fit_a_row():
     with pytest.raises(ConformanceError, match="for 2 spatial axes, and the input has 1"):
         read("torch.nn.functional", "F.interpolate(x, 4, mode='bilinear')", (1, 1, 8))
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5, 6), (2, 5, 6, 3)])
+def test_the_shape_of_jax_has_the_layout_of_the_input(shape):
+    assert read("jax.lax", f"jax.image.resize(x, {shape}, 'nearest')", (2, 3, 4, 4))["size"] == (5, 6)
+
+
+def test_a_shape_with_other_channels_is_refused():
+    with pytest.raises(ConformanceError, match="batch and channels must be those of the input"):
+        read("jax.lax", "jax.image.resize(x, (2, 4, 5, 6), 'nearest')", (2, 3, 4, 4))

@@ -11,6 +11,7 @@ from conformance.adapters.api.resizing.rules import (
     omits_coordinates,
     omits_filter,
     plain_kernels_only,
+    region_ends,
     resized_extents,
     scale_of_each_axis,
 )
@@ -117,3 +118,34 @@ def test_lowering_of_plain_kernels():
     assert not has_plain_kernel(step("lanczos3", size=(4,)))
     assert omits_filter(step(size=(4,)))
     assert not omits_filter(step(size=(4,), antialias=False))
+
+
+CROP = {"coordinates": "tf_crop_and_resize", "size": (3,)}
+
+
+def test_a_crop_has_another_rule_only_where_all_its_cells_are_cells_of_x():
+    assert has_rule(step(**CROP), "align_corners")
+    assert not has_rule(step(**CROP, roi_end=(0.5,)), "align_corners")
+    # The coordinates are 0, 2 and 4. Those of asymmetric to the same size are 0, 1 and 2.
+    beyond = step(spatial=(3,), **CROP, roi_end=(2,))
+    assert has_rule(beyond, "tf_crop_and_resize")
+    assert not has_rule(beyond, "asymmetric")
+
+
+def test_a_cell_beyond_an_end_is_no_copy_of_the_end():
+    (axis,) = step("nearest", spatial=(3,), coordinates="tf_crop_and_resize", size=(3,), roi_end=(1.25,)).resampled
+    assert axis.nearest("floor").tolist() == [0, 1, 2]
+    assert not axis_has_rule(axis, "floor", "asymmetric", "floor")
+
+
+def test_the_size_of_a_scaled_region_is_that_of_no_other_rule():
+    # The coordinates 0, 1 and 2 are those of asymmetric with a scale of 1, which gives 5 cells.
+    region = step(spatial=(5,), scale=(1.2,), coordinates="tf_crop_and_resize", roi_end=(0.5,))
+    assert [float(one) for one in region.resampled[0].all_coordinates] == [0, 1, 2]
+    assert not has_rule(region, "asymmetric")
+    assert scale_of_each_axis(region) is None
+
+
+def test_ends_of_a_region():
+    assert region_ends(step(**CROP, roi_end=(0.5,))) == ((0,), (0.5,))
+    assert region_ends(step(spatial=(4, 4), size=(3, 3), roi_start=(0.5, 1))) == ((0.5, 1), (1, 1))

@@ -1,7 +1,7 @@
-"""The module `quantization` of the adapter for PyTorch."""
+"""The module `quantization.tensors` of the adapter for PyTorch."""
 
 from conformance.adapters.api import Unsupported
-from conformance.adapters.torch.quantization import (
+from conformance.adapters.torch.quantization.tensors import (
     avg_pool,
     decomposed_dequantize,
     decomposed_quantize,

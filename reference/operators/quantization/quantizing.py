@@ -80,12 +80,12 @@ def quantize(
 def _number_to_round(x: Array, scale: Array, zero_point: Array, formula: str) -> Array:
     """Return the number of a formula that is rounded to a whole number, in float32."""
     if formula == "fused":
-        return _fused(x, np.float32(1) / scale, zero_point)
+        return round_product_and_sum(x, np.float32(1) / scale, zero_point)
     number: Array = x / scale if formula.startswith("quotient") else x * (np.float32(1) / scale)
     return number + zero_point.astype(np.float32) if formula.endswith("_plus_zero_point") else number
 
 
-def _fused(x: Array, factor: Array, zero_point: Array) -> Array:
+def round_product_and_sum(x: Array, factor: Array, zero_point: Array) -> Array:
     """Return x · factor + zero_point rounded once to float32.
 
     The product is exact in float64. The sum is rounded to odd there: rounding it again to float32 is then correct.
@@ -203,6 +203,9 @@ def _per_channel(name: str, value: object, x: Array) -> Array:
     listed = list(value)  # type: ignore[call-overload]
     if len(listed) != x.shape[1]:
         entries = f"{name} {value!r} has {len(listed)} entries"
-        raise ValueError(f"{entries}: expected {x.shape[1]}, one for each channel of x")
-    # Not np.array, which makes an array of more axes of nested lists.
-    return np.fromiter(listed, object, len(listed)).reshape(-1, *(1,) * (x.ndim - 2))
+        raise ValueError(f"{entries}: expected {x.shape[1]}, one for each channel")
+    numbers = np.empty(len(listed), object)
+    # One by one, so that a nested list is one entry, which is no number.
+    for place, number in enumerate(listed):
+        numbers[place] = number
+    return numbers.reshape(-1, *(1,) * (x.ndim - 2))

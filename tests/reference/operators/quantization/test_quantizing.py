@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reference
-from reference.operators.quantization import FORMULAS, ROUND_MODES
+from reference.operators.quantization.quantizing import FORMULAS, ROUND_MODES
 from tests.support.loop_quantization import float32_of, loop_quantize, loop_quantized_average
 
 SCALES = (1.0, 0.5, 0.3, 0.7, 7.0, 0.1)
@@ -106,7 +106,7 @@ def test_the_examples_of_onnx():
         ({"y_scale": 1e-40}, ValueError, "y_scale 1e-40 must be"),
         ({"y_scale": float("nan")}, ValueError, "y_scale nan must be"),
         ({"y_scale": "1"}, TypeError, "y_scale '1' must be a number"),
-        ({"y_scale": [1, 2]}, ValueError, "y_scale [1, 2] has 2 entries: expected 1, one for each channel of x"),
+        ({"y_scale": [1, 2]}, ValueError, "y_scale [1, 2] has 2 entries: expected 1, one for each channel"),
         ({"y_scale": 1, "y_zero_point": 128}, ValueError, "y_zero_point 128 must be from -128 to 127"),
         ({"y_scale": 1, "y_zero_point": -1, "output_dtype": "uint8"}, ValueError, "from 0 to 255"),
         ({"y_scale": 1, "y_zero_point": 0.5}, TypeError, "y_zero_point 0.5 must be an integer"),

@@ -1,0 +1,102 @@
+"""Measure the speed of the reference's resize compared with onnx's ReferenceEvaluator, on one thread.
+
+The reference computes the value and its error bound, as the suite does. Ratios are medians of pairs that are measured
+one after the other, so other load on the machine slows both.
+
+    python benchmarks/resize_speed.py
+
+`benchmarks/reference_speed.py` writes the section into docs/benchmarks.md.
+"""
+
+# ruff: noqa: E402  (threads are limited before NumPy starts them)
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import argparse
+import time
+from collections.abc import Callable
+from statistics import median
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import reference
+
+SHAPE, SCALE = (1, 4, 112, 112), 2
+CASES = [
+    ({"mode": "nearest"}, {"mode": "nearest"}),
+    ({"mode": "linear"}, {"mode": "linear"}),
+    ({"mode": "cubic"}, {"mode": "cubic"}),
+    ({"mode": "linear", "scale": 0.5, "antialias": True}, {"mode": "linear", "antialias": 1}),
+]
+"""Parameters of the reference, and attributes of Resize."""
+RIGHT = 1e-3
+"""Largest difference of two results, so that both compute the same."""
+
+
+def evaluator(x: np.ndarray, attributes: dict[str, object], scale: float) -> Callable[[], np.ndarray]:
+    """Return a call of onnx's ReferenceEvaluator."""
+    scales = numpy_helper.from_array(np.array([1, 1, scale, scale], np.float32), "scales")
+    node = helper.make_node("Resize", ["x", "", "scales"], ["y"], **attributes)
+    types = [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, x.shape)]
+    output = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    graph = helper.make_graph([node], "one", types, [output], [scales])
+    model = ReferenceEvaluator(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)]))
+    return lambda: model.run(None, {"x": x})[0]
+
+
+def exact(x: np.ndarray, parameters: dict[str, object]) -> np.ndarray:
+    """Compute value and bound, and return the value."""
+    result = reference.OPERATORS["resize"](x, **parameters)
+    result.bound()
+    return result.value
+
+
+def seconds(function: Callable[[], object]) -> float:
+    """Return the processor time of one call."""
+    start = time.process_time()
+    function()
+    return time.process_time() - start
+
+
+def row(parameters: dict[str, object], attributes: dict[str, object], rounds: int) -> tuple[str, ...]:
+    """Return a row of the table: the case, milliseconds of both, and the ratio."""
+    x = np.random.default_rng(1).standard_normal(SHAPE, dtype=np.float32)
+    parameters = {"scale": SCALE, **parameters}
+    theirs = evaluator(x, attributes, parameters["scale"])
+    assert np.abs(theirs() - exact(x, parameters)).max() < RIGHT
+    times = [(seconds(theirs), seconds(lambda: exact(x, parameters))) for _ in range(rounds)]
+    words = ", ".join(f"{name} {value}" for name, value in parameters.items())
+    milliseconds = (f"{1e3 * median(one):.1f}" for one in zip(*times, strict=True))
+    return words, *milliseconds, f"{median(a / b for a, b in times):.1f}"
+
+
+def section(rounds: int) -> list[str]:
+    """Measure all cases; return Markdown lines."""
+    rows = [row(parameters, attributes, rounds) for parameters, attributes in CASES]
+    return [
+        f"## Resize of {'×'.join(map(str, SHAPE))} compared with onnx's ReferenceEvaluator: value and bound, float32",
+        "",
+        "| case | onnx ms | reference ms | times faster |",
+        "|---|--:|--:|--:|",
+        *(f"| {' | '.join(one)} |" for one in rows),
+        "",
+        f"onnx {onnx.__version__} resizes one axis after the other with float32 or float64 arrays. The reference adds "
+        "exact slices of the input, divides",
+        "them by the common denominator of the weights, and computes two more sums for the bound. Target: 20.",
+    ]
+
+
+def main() -> None:
+    """Measure, and print the section."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=9, help="number of rounds; each measures both once")
+    print("\n".join(section(parser.parse_args().rounds)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Local response normalization, shared by adapters."""

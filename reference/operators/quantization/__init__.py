@@ -1,0 +1,1 @@
+"""Operators on numbers of eight bits: quantization and its inverse, pooling, and convolution."""
