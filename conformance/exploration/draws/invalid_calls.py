@@ -153,6 +153,22 @@ def _with_other_shape(name: str, axis: int) -> RawChange:
     return change
 
 
+def _with_fitting_bias(change: RawChange) -> RawChange:
+    """Return a change that also makes the bias as long as the outputs: another length would be a second violation."""
+
+    def changed(case: Case, axis: int, amount: int) -> Mapping[str, Any]:
+        raw = change(case, axis, amount)
+        if "bias" not in case.inputs:
+            return raw
+        kernel = np.shape(raw["kernel"]["values"]) if "kernel" in raw else case.inputs["kernel"].shape
+        groups = raw.get("groups", case.parameters["groups"])
+        outputs = OPERATORS[case.operator].output_channels(kernel, groups)
+        spec = case.inputs["bias"]
+        return {**raw, "bias": _literal(np.resize(spec.make(), outputs), spec.dtype)}
+
+    return changed
+
+
 def _with_number(name: str, number: Callable[[Case, int], float]) -> RawChange:
     """Return a change of the first number of an input."""
 
@@ -187,8 +203,10 @@ RAW_CHANGES: Mapping[str, RawChange] = {
     "PowerIsZero": lambda _case, _axis, _amount: {"p": 0},
     "GroupsAreZero": lambda _case, _axis, _amount: {"groups": 0},
     "NegativeGroups": lambda _case, _axis, amount: {"groups": -1 - amount},
-    "GroupsDoNotDivideChannels": _next_groups,
-    "GroupsDoNotDivideOutputs": lambda case, axis, _amount: _with_other_shape("kernel", 0)(case, axis, 0),
+    "GroupsDoNotDivideChannels": _with_fitting_bias(_next_groups),
+    "GroupsDoNotDivideOutputs": _with_fitting_bias(
+        lambda case, axis, _amount: _with_other_shape("kernel", 0)(case, axis, 0)
+    ),
     "NegativeOutputPadding": _on_axis("output_padding", lambda _case, _axis, amount: -1 - amount),
     "PaddingExceedsOutput": _on_axis("padding", _padding_beyond_output),
     "CropExceedsInput": _on_axis("pads", lambda case, axis, amount: [-case.shape[2 + axis] - 1 - amount, 0]),

@@ -33,7 +33,13 @@ def test_surfaces_without_level_standard_are_explored_if_they_are_named_or_there
         return {one.name for one in LocalEvaluator(backend, sys.executable, Ledger(), surfaces=named).backend.surfaces}
 
     torch = registry.get_backend("torch")
-    complete = {"torch.nn", "torch.nn.functional", "torch.channels_last"}
+    quantized = ("", "_channels_last", "_decomposed", "_onednn", "_qnnpack")
+    complete = {
+        "torch.nn",
+        "torch.nn.functional",
+        "torch.channels_last",
+        *(f"torch.quantized{one}" for one in quantized),
+    }
     assert explored_surfaces(torch) == complete
     others = {one.name for one in torch.surfaces} - complete
     assert {"torch.compile", "torch.func.vmap"} <= others

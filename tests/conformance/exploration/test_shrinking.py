@@ -121,7 +121,11 @@ def test_an_invalid_call_shrinks_to_the_boundary_of_its_violation(sweeps):
     assert (smallest.case.parameters["window"], smallest.case.shape) == ((2,), (1, 1, 1))
 
 
-NEVER_DRAWN = {("fractional_max_pool", "WindowExceedsPaddedInput"), ("conv_transpose", "GroupsDoNotDivideOutputs")}
+# Every number of groups divides the outputs of a transposed convolution: they are its multiple.
+NEVER_DRAWN = {
+    ("fractional_max_pool", "WindowExceedsPaddedInput"),
+    *((operator, "GroupsDoNotDivideOutputs") for operator in ("conv_transpose", "conv_transpose_grad")),
+}
 INVALID_CALLS = [(operator, name) for operator in OPERATORS for name in violations_for(operator)]
 
 
