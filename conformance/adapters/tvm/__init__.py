@@ -57,7 +57,7 @@ NO_COORDINATES: Mapping[str, Unsupported] = {
         '"Unsupported coordinate_transformation_mode: half_pixel_symmetric"'
     ),
     Coordinates.TF_HALF_PIXEL_FOR_NN.value: Unsupported(
-        'Resize-11 needs empty scales beside sizes: "Only one of scales and sizes can be provided in Resize."'
+        'Resize-11 with sizes needs empty scales: "Only one of scales and sizes can be provided in Resize."'
     ),
 }
 NO_CROP_TO_ONE_CELL = Unsupported('a crop to one cell: "Check failed: fb->value != 0 (0 vs. 0) : Divide by zero"')

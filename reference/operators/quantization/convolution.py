@@ -1,4 +1,4 @@
-"""Convolution of numbers of eight bits. The sum is exact, and its conversion to eight bits is rounded as asked."""
+"""Convolution of numbers of eight bits. The sum is exact, and a formula and a rounding rule convert it."""
 
 from __future__ import annotations
 
