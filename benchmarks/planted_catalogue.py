@@ -61,8 +61,7 @@ The columns **smoke** and **standard** describe the two levels of the catalogue.
 level run, in catalogue order, until the first one shows the bug. The number in parentheses is how many cases of the
 level show it. A dash means that no case shows it. The bugs of sets 2 and 3 were designed without knowledge of how
 cases are generated. Those of sets 4 and 5 were taken from reports to frameworks, which their descriptions name. Level
-smoke has {smoke:,} cases, level standard has {standard:,}. The bugs of sets 1 to 4 were measured with earlier
-catalogues.
+smoke has {smoke:,} cases, level standard has {standard:,}. All bugs were measured with earlier catalogues.
 """
 NOT_MEASURED = "not measured"
 CALLING = """\
