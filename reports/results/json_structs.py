@@ -61,7 +61,9 @@ def decode(content: bytes, decoder: Decoder[DecodedType]) -> DecodedType:
         except DecodeError:
             # Python accepts lone surrogates, which messages of frameworks may contain.
             parsed = json.loads(content.decode(), parse_constant=_reject_constant)
-            return convert(parsed, decoder.type)
+            # Releases of msgspec differ in the annotation of `decoder.type`.
+            converted: DecodedType = convert(parsed, decoder.type)
+            return converted
     except ValidationError as error:
         raise RecordError(_validation_text(str(error))) from None
     except JSONDecodeError as error:
