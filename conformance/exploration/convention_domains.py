@@ -112,8 +112,9 @@ def _may_have_ties(candidate: Candidate) -> bool:
     ):
         return True
     cells = candidate.case.inputs["x"].make().astype(float) if generated else _written_numbers(candidate)
-    planes = cells.reshape(math.prod(candidate.case.shape[:2]), -1) if cells.size else ()
-    return any(len(np.unique(plane)) < plane.size for plane in planes)
+    planes = np.sort(cells.reshape(math.prod(candidate.case.shape[:2]), -1)) if cells.size else np.empty((0, 0))
+    left, right = planes[:, :-1], planes[:, 1:]
+    return bool(((left == right) | np.isnan(left) & np.isnan(right)).any())
 
 
 def _has_mark(mark: str) -> Callable[[Candidate], bool]:

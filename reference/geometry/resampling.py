@@ -60,7 +60,19 @@ class ResampledAxis:
     @cached_property
     def all_coordinates(self) -> tuple[Fraction, ...]:
         """The coordinate of each output cell."""
-        return tuple(map(self.coordinate, range(self.output)))
+        return tuple(Fraction(numerator, self._denominator) for numerator in self._numerators)
+
+    @cached_property
+    def _denominator(self) -> int:
+        """An even common denominator of the coordinates of all output cells."""
+        return 2 * math.lcm(self.coordinate(0).denominator, self.coordinate(1).denominator)
+
+    @cached_property
+    def _numerators(self) -> Sequence[int]:
+        """The coordinate of each output cell in units of 1 / _denominator; all rules are linear in the position."""
+        first, second = (int(self.coordinate(position) * self._denominator) for position in (0, 1))
+        distance = second - first
+        return range(first, first + self.output * distance, distance) if distance else (first,) * self.output
 
     @cached_property
     def is_extrapolated(self) -> Array:
@@ -81,29 +93,30 @@ class ResampledAxis:
 
     def has_inexact_steps_at(self, rule: str) -> bool:
         """Whether the cell changes at the coordinate of some output cell, and rounding may move that coordinate."""
-        shift = HALF if rule in {"round_prefer_floor", "round_prefer_ceil"} else 0
+        shift = self._denominator // 2 if rule in {"round_prefer_floor", "round_prefer_ceil"} else 0
         # Beyond the ends both cells of a step are the same one.
-        inside = (one for one in self._inexact_coordinates if 0 <= one <= self.size - 1)
-        return any((one - shift).denominator == 1 for one in inside)
+        inside = (one for one in self._inexact_numerators if 0 <= one <= (self.size - 1) * self._denominator)
+        return any((one - shift) % self._denominator == 0 for one in inside)
 
     @property
     def has_inexact_ends(self) -> bool:
         """Whether an output cell of a crop is at an end of x, and rounding may move its coordinate beyond the end."""
-        return self.coordinates == CROP and any(one in {0, self.size - 1} for one in self._inexact_coordinates)
+        ends = (0, (self.size - 1) * self._denominator)
+        return self.coordinates == CROP and any(end in self._inexact_numerators for end in ends)
 
     @property
-    def _inexact_coordinates(self) -> tuple[Fraction, ...]:
-        """The coordinates that rounding may move."""
+    def _inexact_numerators(self) -> Sequence[int]:
+        """The coordinates that rounding may move, in units of 1 / _denominator."""
         if self.coordinates == CROP:
             has_exact_start = self.size == 1 or _is_power_of_two(self.start.denominator)
             is_exact = all(map(_is_power_of_two, (self.end.denominator, max(self.output - 1, 1)))) or self.size == 1
-            return self.all_coordinates[self.output if is_exact else 1 :] if has_exact_start else self.all_coordinates
+            return self._numerators[self.output if is_exact else 1 :] if has_exact_start else self._numerators
         step = self.corner_step if self.coordinates == "align_corners" else self.step
         if all(map(_is_power_of_two, step.as_integer_ratio())):
             return ()  # neither the step nor its reciprocal is rounded
         is_zero = self.coordinates == "pytorch_half_pixel" and self.output == 1
         is_first_exact = is_zero or self.coordinates in {"asymmetric", "align_corners"}
-        return self.all_coordinates[1:] if is_first_exact else self.all_coordinates
+        return self._numerators[1:] if is_first_exact else self._numerators
 
     def nearest(self, rule: str) -> Array:
         """Return the cell that each output cell copies, int64; coordinates beyond an end select the end."""

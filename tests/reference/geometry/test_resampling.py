@@ -7,7 +7,7 @@ import pytest
 
 from reference.geometry.axis_weights import AxisWeights
 from reference.geometry.kernels import InterpolationKernel
-from reference.geometry.resampling import ResampledAxis, resampled_axes
+from reference.geometry.resampling import COORDINATES, CROP, ResampledAxis, resampled_axes
 
 UNIT = 2.0**-24
 
@@ -24,6 +24,31 @@ def test_coordinates_of_every_rule():
     assert coordinates(4, 1, "pytorch_half_pixel") == [0]
     assert coordinates(4, 1, "align_corners") == [0]
     assert coordinates(4, 2, "pytorch_half_pixel") == coordinates(4, 2, "half_pixel")
+
+
+@pytest.mark.parametrize("rule", COORDINATES)
+@pytest.mark.parametrize(("size", "output"), [(1, 1), (1, 5), (5, 1), (3, 7), (8, 3), (4, 4)])
+def test_coordinates_of_all_cells_are_those_of_the_rule(rule, size, output):
+    for step in (Fraction(size, output), Fraction(2, 7)):
+        axis = ResampledAxis(size, output, step, rule)
+        assert axis.all_coordinates == tuple(map(axis.coordinate, range(output)))
+
+
+@pytest.mark.parametrize(
+    ("size", "output", "region", "inexact"),
+    [
+        (5, 3, ("0", "1"), False),  # every number is a binary fraction
+        (5, 4, ("0", "1"), True),  # 3 · 1/3 · 4
+        (5, 4, ("0", "3/4"), False),  # the last coordinate is 3
+        (5, 4, ("1", "0"), True),  # downwards
+        (5, 4, ("1/3", "1/3"), False),
+        (5, 3, ("1/3", "1"), True),
+        (1, 4, ("1/4", "1/3"), False),  # all coordinates are 0, without rounding
+    ],
+)
+def test_ends_beyond_which_rounding_may_move_a_cell_of_a_crop(size, output, region, inexact):
+    axis = ResampledAxis(size, output, Fraction(1), CROP, *map(Fraction, region))
+    assert axis.has_inexact_ends is inexact
 
 
 def test_a_scale_gives_the_floor_and_is_kept():
