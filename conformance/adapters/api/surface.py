@@ -280,6 +280,7 @@ class RouteStages:
     model with another implementation than the runtime.
     is_independent: whether the evaluator shares no code with the runtime, so that an equal wrong result is that of
     the exporter. recipes: by operator, what to write so that the result remains the same.
+    batch: how several programs of the route run as one; None if each runs alone.
     """
 
     source_name: str
@@ -289,6 +290,23 @@ class RouteStages:
     evaluator: Surface | None = None
     is_independent: bool = True
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
+    batch: RouteBatch | None = None
+
+
+@dataclass(frozen=True)
+class RouteBatch:
+    """How several programs of a route run as one, with one exported model that has all their inputs and outputs.
+
+    part: a surface whose programs return a model and a tuple of its inputs, before the export.
+    lines: export `models`, a list of models, with `inputs`, a list of their inputs, run the exported model, and assign
+    `results`, an array of NumPy for each model. to_numpy: converts `x`, one of these arrays, to channels first.
+    max_programs: the largest number of programs in a model.
+    """
+
+    part: Surface
+    lines: Sequence[str]
+    to_numpy: str = "x"
+    max_programs: int = 40
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ def onnxruntime_runner(array: str = TO_NUMPY) -> ModelRunner:
             ")",
         ),
         lambda inputs: (f"(x,) = session.run(None, {_arrays(inputs, array)})",),
+        ("results = session.run(None, named)",),
     )
 
 
@@ -60,6 +61,7 @@ ONNXRUNTIME, EVALUATOR = onnxruntime_runner(), onnx_evaluator()
 OPENVINO = ModelRunner(
     ('compiled = core.compile_model(core.read_model(onnx_model.SerializeToString()), "CPU")',),
     lambda inputs: (f"x = compiled({_arrays(inputs)})[0]",),
+    ("outputs = compiled(named)", "results = [outputs[n] for n in range(len(models))]"),
 )
 RUNTIMES: Mapping[str, tuple[str, ModelRunner]] = {
     "onnxruntime": ("onnxruntime", ONNXRUNTIME),

@@ -1,0 +1,106 @@
+"""Run programs of routes in batches: with one exported model for several cases, in place of one for each.
+
+Only a result with which its case passes counts. Every other case runs alone, and so does a case without which a batch
+would not fail: a batch that fails is divided into two, until a part has one case.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from conformance.execution.job import Job
+from conformance.judging.verdict import ProgramOutcome
+from conformance.translation.route_batch import batch_program
+from reports.results.vocabulary import Outcome
+
+MAX_WINDOW_JOBS, MAX_WINDOW_BYTES = 512, 64 << 20
+"""Limits of the jobs that are divided into batches at a time: their number, and the size of their inputs."""
+
+RunJobs = Callable[[Iterable[Job]], Iterator[ProgramOutcome]]
+"""Yields the outcome of each job, in order."""
+
+
+def batched_outcomes(run: RunJobs, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
+    """Yield the outcome of each job, in order. Jobs with a part run in batches, the others alone."""
+    remaining = iter(jobs)
+    while window := _next_window(remaining):
+        yield from _window_outcomes(run, window)
+
+
+def _next_window(jobs: Iterator[Job]) -> list[Job]:
+    """Return the next jobs, up to the limits."""
+    window: list[Job] = []
+    size = 0
+    while len(window) < MAX_WINDOW_JOBS and size < MAX_WINDOW_BYTES and (job := next(jobs, None)):
+        window.append(job)
+        size += job.input_bytes
+    return window
+
+
+def _window_outcomes(run: RunJobs, window: Sequence[Job]) -> Iterator[ProgramOutcome]:
+    outcomes: dict[int, ProgramOutcome] = {}
+    batches = _batches(window)
+    while batches:
+        halves: list[list[int]] = []
+        for numbers, outcome in zip(batches, run([_batch_job([window[n] for n in one]) for one in batches]), strict=True):
+            if _is_complete(outcome, len(numbers)):
+                outcomes.update(_passed(window, numbers, outcome))
+            else:
+                halves += _halves(numbers)
+        batches = halves
+    alone = run(job for number, job in enumerate(window) if number not in outcomes)
+    yield from (outcomes[number] if number in outcomes else next(alone) for number in range(len(window)))
+
+
+def _batches(window: Sequence[Job]) -> list[list[int]]:
+    """Return the numbers of the jobs of each batch. Its programs have one surface, one mode and one dtype.
+
+    Refusals often depend on the dtype, so the other cases of a batch are rarely run again.
+    """
+    groups: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for number, job in enumerate(window):
+        if job.part is not None:
+            groups[job.program.surface, job.program.mode, job.inputs[0].dtype.str].append(number)
+    return [batch for numbers in groups.values() for batch in _divided(numbers, _size_limit(window[numbers[0]]))]
+
+
+def _size_limit(job: Job) -> int:
+    assert job.part is not None  # noqa: S101 - callers skip jobs without a part
+    return job.part.batch.max_programs
+
+
+def _divided(numbers: Sequence[int], limit: int) -> Iterator[list[int]]:
+    """Yield lists of nearly equal length, up to the limit. A list of one number is left out: its job runs alone."""
+    count = -(-len(numbers) // limit)
+    parts = ([*numbers[len(numbers) * n // count : len(numbers) * (n + 1) // count]] for n in range(count))
+    return (part for part in parts if len(part) > 1)
+
+
+def _halves(numbers: Sequence[int]) -> list[list[int]]:
+    return [*_divided(numbers, -(-len(numbers) // 2))]
+
+
+def _batch_job(jobs: Sequence[Job]) -> Job:
+    """Return the job that runs several jobs as one program. It is not retried: its jobs are."""
+    parts = [(job.part, len(job.inputs)) for job in jobs if job.part is not None]
+    (first, _), inputs = parts[0], [array for job in jobs for array in job.inputs]
+    program = batch_program(jobs[0].program.surface, first.batch, [(part.program, count) for part, count in parts])
+    return Job(program, inputs, is_batch=True)
+
+
+def _is_complete(outcome: ProgramOutcome, count: int) -> bool:
+    """Whether an outcome has one array for each part. A change of the state could be that of any of them."""
+    return outcome.kind == Outcome.RETURNED and len(outcome.arrays) == count and not outcome.changed_state
+
+
+def _passed(
+    window: Sequence[Job], numbers: Sequence[int], outcome: ProgramOutcome
+) -> Iterator[tuple[int, ProgramOutcome]]:
+    """Yield the outcomes with which their cases pass. Each took an equal share of the time."""
+    for number, array in zip(numbers, outcome.arrays, strict=True):
+        one = replace(outcome, arrays=(array,), seconds=outcome.seconds / len(numbers), alone=False)
+        part = window[number].part
+        if part is not None and part.passes(one):
+            yield number, one
