@@ -44,7 +44,9 @@ def _window_outcomes(run: RunJobs, window: Sequence[Job]) -> Iterator[ProgramOut
     batches = _batches(window)
     while batches:
         halves: list[list[int]] = []
-        for numbers, outcome in zip(batches, run([_batch_job([window[n] for n in one]) for one in batches]), strict=True):
+        for numbers, outcome in zip(
+            batches, run([_batch_job([window[n] for n in one]) for one in batches]), strict=True
+        ):
             if _is_complete(outcome, len(numbers)):
                 outcomes.update(_passed(window, numbers, outcome))
             else:

@@ -15,7 +15,11 @@ def batch_part(case: Case, surface: Surface) -> Program | None:
 
     A call that must be rejected would end the export of the others. A case with `arrays` may pass them twice.
     """
-    if not (surface.route and surface.route.batch) or isinstance(case.expect, Rejected) or ARRAYS_KEY in case.parameters:
+    if (
+        not (surface.route and surface.route.batch)
+        or isinstance(case.expect, Rejected)
+        or ARRAYS_KEY in case.parameters
+    ):
         return None
     program = translate(case, surface.route.batch.part)
     return None if isinstance(program, Unsupported) else program

@@ -179,6 +179,7 @@ def make_route(
         dtypes={operator: dtypes - {*without_dtypes} for operator, dtypes in source.dtypes.items()},
         **{**(DYNAMIC_FIELDS if ones else {}), **fields},  # type: ignore[arg-type]  # fields of Surface by name
     )
+
     def route_batch(batch: BatchExport) -> RouteBatch:
         def wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
             weights, inputs = split_names(names)

@@ -6,8 +6,15 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from conformance.adapters import openvino, torch
-from conformance.adapters.api import INDENT, Sizes, tuple_of
-from conformance.adapters.routes.onnx_runtimes import EVALUATOR, RUNTIME_SETUP, RUNTIME_THREAD_SETTINGS, RUNTIMES
+from conformance.adapters.api import Sizes, tuple_of
+from conformance.adapters.routes.batch_lines import TORCH_MODULE, named_arrays
+from conformance.adapters.routes.onnx_runtimes import (
+    EVALUATOR,
+    RUNTIME_SETUP,
+    RUNTIME_THREAD_SETTINGS,
+    RUNTIMES,
+    TO_NUMPY,
+)
 from conformance.adapters.routes.recipes import torch_recipes
 from conformance.adapters.routes.route import FIXED, BatchExport, make_route, module_lines
 from reports.results.vocabulary import ROUTE_ARROW
@@ -46,25 +53,6 @@ EXPORTERS: Mapping[str, Sequence[str]] = {
         "onnx_model = onnx.load_model_from_string(file.getvalue())",
     ),
 }
-
-# A module of the modules `models`, which calls each with its own inputs.
-JOINT_MODULE_LINES = (
-    "counts = [len(one) for one in inputs]",
-    "class Models(nn.Module):",
-    f"{INDENT}def __init__(self):",
-    f"{INDENT}{INDENT}super().__init__()",
-    f"{INDENT}{INDENT}self.models = nn.ModuleList(models)",
-    f"{INDENT}def forward(self, *tensors):",
-    f"{INDENT}{INDENT}remaining = iter(tensors)",
-    f"{INDENT}{INDENT}called = zip(self.models, counts)",
-    f"{INDENT}{INDENT}return tuple([model(*[next(remaining) for _ in range(count)]) for model, count in called])",
-    "model = Models().eval()",
-)
-NAMED_LINES = (
-    "tensors = [tensor for one in inputs for tensor in one]",
-    'names = [f"x{n}" for n in range(len(tensors))]',
-    "named = {name: tensor.numpy() for name, tensor in zip(names, tensors)}",
-)
 
 
 def _dynamic_shapes(axes: Mapping[str, Sequence[int]]) -> str:
@@ -122,7 +110,7 @@ def _export(
 def _batch(exporter: str) -> BatchExport:
     """Return how an exporter writes one ONNX model of several modules."""
     export = (line.format(inputs="tuple(tensors)", names="input_names=names", axes="") for line in EXPORTERS[exporter])
-    return BatchExport(module_lines, (*JOINT_MODULE_LINES, *NAMED_LINES, *export))
+    return BatchExport(module_lines, (*TORCH_MODULE, named_arrays(TO_NUMPY), *export))
 
 
 SURFACES = tuple(

@@ -1,0 +1,176 @@
+"""Programs of routes in batches. The fake models add one, and an export refuses negative inputs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conformance.adapters.api import Program, RouteBatch
+from conformance.execution import batches
+from conformance.execution.batches import batched_outcomes
+from conformance.execution.job import Job, JobPart
+from conformance.judging.verdict import ProgramOutcome
+from reports.results import Outcome
+from tests.support.fake_backends import program, surface
+
+ALONE = program("assert (x >= 0).all(), 'refused'\nx = x + 1")
+PART = Program("fake.surface", "native", "def run(x):\n    model = lambda x: x + 1\n    return model, (x,)\n")
+EXPORT = (
+    "assert all((x >= 0).all() for one in inputs for x in one), 'refused'",
+    "results = [model(*one) for model, one in zip(models, inputs)]",
+)
+BATCH = RouteBatch(surface("fake.part"), EXPORT, max_programs=8)
+
+
+class Runner:
+    """Runs jobs in this process, and records them."""
+
+    def __init__(self, change=lambda _job, outcome: outcome):
+        self.jobs = []
+        self._change = change
+
+    def __call__(self, jobs):
+        for job in jobs:
+            self.jobs.append(job)
+            yield self._change(job, outcome_of(job))
+
+    @property
+    def sizes(self):
+        return [len(job.inputs) for job in self.jobs if job.is_batch]
+
+    @property
+    def alone(self):
+        return [job.inputs[0].flat[0] for job in self.jobs if not job.is_batch]
+
+
+def outcome_of(job):
+    names = {"np": np}
+    exec(job.program.text, names)
+    try:
+        results = names["run"](*job.inputs)
+    except AssertionError as error:
+        return ProgramOutcome(Outcome.REJECTED, message=str(error))
+    return ProgramOutcome(Outcome.RETURNED, results if isinstance(results, tuple) else (results,), seconds=4.0)
+
+
+def job(value, *, passes=True, batch=BATCH, dtype="float32", mode="", part=PART):
+    array = np.full((1, 1, 2), value, dtype)
+    return Job(
+        replace(ALONE, mode=mode),
+        (array,),
+        part=JobPart(batch, replace(part, mode=mode), lambda outcome: passes and outcome.kind == Outcome.RETURNED),
+    )
+
+
+def check_values(jobs, runner):
+    outcomes = [*batched_outcomes(runner, jobs)]
+    assert len(outcomes) == len(jobs)
+    for one, outcome in zip(jobs, outcomes, strict=True):
+        expected = outcome_of(one)
+        assert (outcome.kind, outcome.message) == (expected.kind, expected.message)
+        assert [array.tolist() for array in outcome.arrays] == [array.tolist() for array in expected.arrays]
+    return outcomes
+
+
+def test_results_are_those_of_the_programs_alone_in_their_order():
+    runner = Runner()
+    outcomes = check_values([job(value) for value in (3, 1, 2)], runner)
+    assert (runner.sizes, runner.alone) == ([3], [])
+    assert [outcome.seconds for outcome in outcomes] == [4 / 3] * 3
+
+
+def test_no_jobs_have_no_outcomes():
+    assert [*batched_outcomes(Runner(), [])] == []
+
+
+@pytest.mark.parametrize("refused", [0, 3, 7])
+def test_program_that_breaks_a_batch_runs_alone_and_the_others_do_not(refused):
+    runner = Runner()
+    check_values([job(-1 if n == refused else n) for n in range(8)], runner)
+    assert runner.sizes == [8, 4, 4, 2, 2]
+    # The other program of its half is not divided further, so it runs alone, too.
+    assert len(runner.alone) == 2
+    assert -1 in runner.alone
+
+
+def test_batch_of_programs_that_are_all_refused_is_divided_until_each_runs_alone():
+    runner = Runner()
+    check_values([job(-1) for _ in range(8)], runner)
+    assert runner.sizes == [8, 4, 4, 2, 2, 2, 2]
+    assert runner.alone == [-1] * 8
+
+
+def test_result_with_which_a_case_does_not_pass_counts_only_alone():
+    runner = Runner()
+    wrong_in_batch = Runner(lambda one, outcome: replace(outcome, message="batch") if one.is_batch else outcome)
+    jobs = [job(1), job(2, passes=False), job(3)]
+    check_values(jobs, runner)
+    assert (runner.sizes, runner.alone) == ([3], [2])
+    assert [one.message for one in batched_outcomes(wrong_in_batch, jobs)] == ["batch", "", "batch"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": Outcome.CRASHED, "arrays": ()},
+        {"kind": Outcome.TIMED_OUT, "arrays": ()},
+        {"arrays": (), "message": "returned a list"},
+        {"arrays": (np.zeros(1),) * 3},
+        {"changed_state": ("flush-to-zero",)},
+    ],
+)
+def test_batch_without_one_result_for_each_program_is_divided(changes):
+    runner = Runner(lambda one, outcome: replace(outcome, **changes) if one.is_batch else outcome)
+    check_values([job(1), job(2)], runner)
+    assert (runner.sizes, runner.alone) == ([2], [1, 2])
+
+
+def test_job_without_part_runs_alone():
+    runner = Runner()
+    check_values([job(1), replace(job(2), part=None), job(3)], runner)
+    assert (runner.sizes, runner.alone) == ([2], [2])
+
+
+def test_single_program_is_no_batch():
+    runner = Runner()
+    check_values([job(1)], runner)
+    assert (runner.sizes, runner.alone) == ([], [1])
+
+
+@pytest.mark.parametrize("difference", [{"dtype": "int8"}, {"mode": "x64 = True"}])
+def test_batch_has_one_dtype_and_one_mode(difference):
+    runner = Runner()
+    check_values([job(1), job(2, **difference), job(3), job(4, **difference)], runner)
+    assert [[array.flat[0] for array in one.inputs] for one in runner.jobs] == [[1, 3], [2, 4]]
+    assert [one.program.mode for one in runner.jobs] == ["", difference.get("mode", "")]
+
+
+def test_batches_of_many_programs_have_nearly_equal_sizes_below_the_limit():
+    runner = Runner()
+    check_values([job(n) for n in range(18)], runner)
+    assert runner.sizes == [6, 6, 6]
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MAX_WINDOW_JOBS", 2), ("MAX_WINDOW_BYTES", 16)])
+def test_number_and_size_of_the_jobs_in_memory_are_limited(monkeypatch, limit, value):
+    monkeypatch.setattr(batches, limit, value)
+    taken = []
+    jobs = (taken.append(n) or job(n) for n in range(6))
+    outcomes = batched_outcomes(Runner(), jobs)
+    next(outcomes)
+    assert taken == [0, 1]
+    assert len([*outcomes]) == 5
+
+
+def test_programs_with_several_inputs_get_their_own():
+    adds = Program("fake.surface", "native", "def run(x, y):\n    return lambda x, y: x - y, (x, y)\n")
+    runner = Runner()
+    two = replace(job(1, part=adds), inputs=(np.full(2, 9), np.full(2, 2)))
+    outcomes = [*batched_outcomes(runner, [two, replace(job(5), inputs=(np.full(2, 5),)), two])]
+    assert [outcome.arrays[0].tolist() for outcome in outcomes] == [[7, 7], [6, 6], [7, 7]]
+
+
+def test_result_is_converted_to_channels_first():
+    batch = replace(BATCH, to_numpy="np.moveaxis(x, -1, 1)")
+    jobs = [replace(job(1, batch=batch), inputs=(np.zeros((1, 2, 3)),)) for _ in range(2)]
+    assert [one.arrays[0].shape for one in batched_outcomes(Runner(), jobs)] == [(1, 3, 2)] * 2
