@@ -20,8 +20,8 @@ class RunOptions:
     selection: level, filters and shard; paths: case files, folders and exports, empty for the built-in catalogue;
     limits: of one worker process; jobs: number of parallel workers, None for a number that suits the programs and the
     cores; repeat: how many times each case is run; use_caches: whether programs and expected results are cached on
-    disk; resume: whether to complete partial results files; out: output folder; batches: whether programs of routes run in
-    batches.
+    disk; resume: whether to complete partial results files; out: output folder; batches: whether programs of routes run
+    in batches.
     """
 
     selection: Selection = DEFAULT_SELECTION

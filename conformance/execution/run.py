@@ -23,8 +23,8 @@ from conformance import IncompleteRun
 from conformance.adapters.api import Backend, Program, Surface, Unsupported
 from conformance.cases.case import Case
 from conformance.catalogue.loading import Catalogue
-from conformance.execution.confirmation import Confirmer
 from conformance.execution.batches import batched_outcomes
+from conformance.execution.confirmation import Confirmer
 from conformance.execution.job import Job, JobPart, WorkerFailed
 from conformance.execution.lone_worker import LoneWorker
 from conformance.execution.options import DEFAULT_OPTIONS, RunOptions

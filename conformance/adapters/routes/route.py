@@ -38,8 +38,8 @@ class ModelRunner:
     """How a runtime runs an exported model.
 
     load: lines that load it. run: takes the names of the inputs, and returns lines that assign a NumPy array to `x`.
-    run_all: lines that run a model with the inputs `named`, a dict of NumPy arrays, and assign its outputs to `results`,
-    a list of NumPy arrays in the order of the outputs. Empty if no batch runs.
+    run_all: lines that run a model with the inputs `named`, a dict of NumPy arrays, and assign its outputs, as NumPy
+    arrays in their order, to the list `results`. Empty if no batch runs.
     """
 
     load: Sequence[str]
