@@ -1,17 +1,22 @@
 """Programs of routes in batches. The fake models add one, and an export refuses negative inputs."""
 
+import json
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from conformance.adapters.api import Program, RouteBatch
+from conformance.adapters.api import Program, RouteBatch, RouteStages
 from conformance.execution import batches
 from conformance.execution.batches import batched_outcomes
 from conformance.execution.job import Job, JobPart
+from conformance.execution.options import RunOptions
+from conformance.execution.run import Run
+from conformance.judging.ledger import Ledger
 from conformance.judging.verdict import ProgramOutcome
 from reports.results import Outcome
-from tests.support.fake_backends import program, surface
+from tests.support.fake_backends import backend, load, program, right_maximum, surface
 
 ALONE = program("assert (x >= 0).all(), 'refused'\nx = x + 1")
 PART = Program("fake.surface", "native", "def run(x):\n    model = lambda x: x + 1\n    return model, (x,)\n")
@@ -174,3 +179,69 @@ def test_result_is_converted_to_channels_first():
     batch = replace(BATCH, to_numpy="np.moveaxis(x, -1, 1)")
     jobs = [replace(job(1, batch=batch), inputs=(np.zeros((1, 2, 3)),)) for _ in range(2)]
     assert [one.arrays[0].shape for one in batched_outcomes(Runner(), jobs)] == [(1, 3, 2)] * 2
+
+
+EXPORTED = "results = [model(*one) for model, one in zip(models, inputs)]"
+REFUSES_FIVE = "assert all(x.shape[-1] != 5 for one in inputs for x in one), 'no model of 5 cells'"
+
+
+def route(export, *, alone=""):
+    """Return a route that writes the number of models of each batch to a file. alone: a line of programs alone."""
+
+    def lowering(step):
+        return (*right_maximum(step), *([alone] if alone else []))
+
+    def part(step):
+        lines = (f"    {line}" for text in right_maximum(step) for line in text.split("\n"))
+        return ("def model(x):", *lines, "    return x", "x = model, (x,)")
+
+    source = replace(surface("exporter→runtime"), lowerings={"max_pool": lowering})
+    batch = RouteBatch(replace(source, lowerings={"max_pool": part}), export)
+    return replace(source, route=RouteStages("source", "runtime", source, source, None, batch=batch))
+
+
+def results(tmp_path, surface_of_route, **options):
+    cases = [f"id: c{n}, x: {{values: arange, shape: [1, 1, {n}, {n}]}}, window: 2" for n in range(3, 8)]
+    path = tmp_path / "fake.jsonl"
+    run = Run(
+        backend(surface_of_route), load(tmp_path, *cases), Ledger(()), RunOptions(**options), python=sys.executable
+    )
+    run.execute(path)
+    records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    kept = ("case", "surface", "status", "program", "digest", "outcome", "changed_by")
+    return [{key: one.get(key) for key in kept} for one in records if one["record"] == "result"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "alone", "counts", "statuses"),
+    [
+        ((EXPORTED,), "", [5], ["pass"] * 5),
+        # A model that breaks the export of the others.
+        ((REFUSES_FIVE, EXPORTED), "", [5, 2, 3, 2], ["pass"] * 5),
+        ((REFUSES_FIVE, EXPORTED), REFUSES_FIVE.replace("for one in inputs for x in one", "for x in [x]"), None, None),
+        # A result that is wrong only in a batch.
+        ((EXPORTED, "results[1] = results[1] + 1"), "", [5], ["pass"] * 5),
+        # Wrong results alone, too.
+        ((EXPORTED, "results = [x + 1 for x in results]"), "x = x + 1", [5], ["fail"] * 5),
+    ],
+)
+def test_run_with_batches_has_the_results_of_a_run_without(tmp_path, lines, alone, counts, statuses):
+    log = tmp_path / "counts"
+    surface_of_route = route((f"open({str(log)!r}, 'a').write(f'{{len(models)}} ')", *lines), alone=alone)
+    batched = results(tmp_path, surface_of_route)
+    written = log.read_text()
+    assert batched == results(tmp_path, surface_of_route, batches=False)
+    assert log.read_text() == written
+    assert counts is None or [*map(int, written.split())] == counts
+    assert statuses is None or [one["status"] for one in batched] == statuses
+
+
+def test_repeated_programs_run_alone(tmp_path):
+    assert [one["status"] for one in results(tmp_path, route(("raise SystemExit",)), repeat=2)] == ["pass"] * 5
+
+
+def test_batch_that_ends_its_process_is_not_run_again(tmp_path):
+    log = tmp_path / "counts"
+    ends = (f"open({str(log)!r}, 'a').write(f'{{len(models)}} ')", "os._exit(3)")
+    assert [one["status"] for one in results(tmp_path, route(ends))] == ["pass"] * 5
+    assert [*map(int, log.read_text().split())] == [5, 2, 3, 2]
