@@ -1,9 +1,9 @@
 """Run the same cases of a route with and without batches, and compare the results and the times.
 
-`python -m benchmarks.route_batches BACKEND ROUTE COUNT [PYTHON]` runs COUNT cases, evenly spaced among those of level standard
-that the route runs and has a program for: first in batches, then alone. PYTHON has the packages of the route; by default
-it is the interpreter that runs this file. It prints the processor time of the workers, the time of the clock, the number
-of results with each status, and each difference.
+`python -m benchmarks.route_batches BACKEND ROUTE COUNT [PYTHON]` runs COUNT cases first in batches, then alone. They
+are evenly spaced among those of level standard that the route runs and has a program for. PYTHON has the packages of
+the route; by default it is the interpreter that runs this file. It prints the processor time of the workers, the time
+of the clock, the number of results with each status, and each difference.
 """
 
 from __future__ import annotations
