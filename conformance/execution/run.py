@@ -10,7 +10,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace as replace_job
 from datetime import datetime, timezone
 from functools import cached_property, lru_cache, partial
 from itertools import chain, tee
@@ -150,11 +149,11 @@ class Run:
         program = Unsupported(reason) if reason else self.translate(case, surface)
         return Task(case, surface, self._unique_programs.setdefault(program, program), number)
 
-    def make_job(self, task: Task) -> Job:
-        """Return the job of a task that has a program. Requires a started worker."""
+    def make_job(self, task: Task, part: JobPart | None = None) -> Job:
+        """Return the job of a task that has a program. Requires a started worker. part: how it runs in a batch."""
         assert isinstance(task.program, Program)  # noqa: S101 - callers skip unsupported tasks
         fatal = not FATAL_OUTCOMES.isdisjoint(self.judge.expected_failures(task))
-        return Job(task.program, tuple(self.expected(task.case).inputs.values()), fatal)
+        return Job(task.program, tuple(self.expected(task.case).inputs.values()), fatal, part)
 
     def execute(
         self,
@@ -291,7 +290,7 @@ class Run:
                 queued.append(expected)
                 # With one digest, all repetitions run in one worker and share the compiled program.
                 part = self._job_part(task, expected) if self._has_batches else None
-                yield from [replace_job(self.make_job(task), part=part)] * self.repeat
+                yield from [self.make_job(task, part)] * self.repeat
 
     def _job_part(self, task: Task, expected: Expected) -> JobPart | None:
         """Return how a task runs in a batch, None if it runs alone, as one that is known not to pass does."""

@@ -68,7 +68,7 @@ class BatchExport:
 
     part: Callable[[Sequence[str], Sequence[str], Sequence[str]], Sequence[str]]
     export: Sequence[str]
-    max_programs: int = 40
+    max_programs: int = RouteBatch.max_programs
 
 
 # An export takes longer than a call. Cases without the tag are run with --slow.
