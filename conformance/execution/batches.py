@@ -1,12 +1,13 @@
 """Run programs of routes in batches: with one exported model for several cases, in place of one for each.
 
 Only a result with which its case passes counts. Every other case runs alone, and so does a case without which a batch
-would not fail: a batch that fails is divided into two, until a part has one case.
+would not fail: a batch that fails is divided into two, until a part has one case. If all cases of one kind have been
+refused so far, its later cases run alone at once.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -18,15 +19,39 @@ from reports.results.vocabulary import Outcome
 MAX_WINDOW_JOBS, MAX_WINDOW_BYTES = 512, 64 << 20
 """Limits of the jobs that are divided into batches at a time: their number, and the size of their inputs."""
 
+MIN_REFUSALS = 3
+"""Number of refused cases of a kind, and no other ones, after which cases of the kind run alone."""
 RunJobs = Callable[[Iterable[Job]], Iterator[ProgramOutcome]]
 """Yields the outcome of each job, in order."""
 
 
 def batched_outcomes(run: RunJobs, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
     """Yield the outcome of each job, in order. Jobs with a part run in batches, the others alone."""
-    remaining = iter(jobs)
+    remaining, history = iter(jobs), _History()
     while window := _next_window(remaining):
-        yield from _window_outcomes(run, window)
+        for job, outcome in zip(window, _window_outcomes(run, window, history), strict=True):
+            history.add(job, outcome)
+            yield outcome
+
+
+class _History:
+    """Which kinds of cases have been refused."""
+
+    def __init__(self) -> None:
+        self._refused: Counter[tuple[str, str]] = Counter()
+        self._returned: set[tuple[str, str]] = set()
+
+    def add(self, job: Job, outcome: ProgramOutcome) -> None:
+        """Record an outcome of a job that may run in a batch."""
+        if job.part is not None and outcome.kind == Outcome.REJECTED:
+            self._refused[job.program.surface, job.part.kind] += 1
+        elif job.part is not None:
+            self._returned.add((job.program.surface, job.part.kind))
+
+    def is_refused(self, job: Job) -> bool:
+        """Whether all cases of the kind of a job have been refused, and there were several."""
+        kind = job.program.surface, job.part.kind if job.part else ""
+        return self._refused[kind] >= MIN_REFUSALS and kind not in self._returned
 
 
 def _next_window(jobs: Iterator[Job]) -> list[Job]:
@@ -39,9 +64,9 @@ def _next_window(jobs: Iterator[Job]) -> list[Job]:
     return window
 
 
-def _window_outcomes(run: RunJobs, window: Sequence[Job]) -> Iterator[ProgramOutcome]:
+def _window_outcomes(run: RunJobs, window: Sequence[Job], history: _History) -> Iterator[ProgramOutcome]:
     outcomes: dict[int, ProgramOutcome] = {}
-    batches = _batches(window)
+    batches = _batches(window, history)
     while batches:
         halves: list[list[int]] = []
         for numbers, outcome in zip(
@@ -56,14 +81,14 @@ def _window_outcomes(run: RunJobs, window: Sequence[Job]) -> Iterator[ProgramOut
     yield from (outcomes[number] if number in outcomes else next(alone) for number in range(len(window)))
 
 
-def _batches(window: Sequence[Job]) -> list[list[int]]:
+def _batches(window: Sequence[Job], history: _History) -> list[list[int]]:
     """Return the numbers of the jobs of each batch. Its programs have one surface, one mode and one dtype.
 
     Refusals often depend on the dtype, so the other cases of a batch are rarely run again.
     """
     groups: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
     for number, job in enumerate(window):
-        if job.part is not None:
+        if job.part is not None and not history.is_refused(job):
             groups[job.program.surface, job.program.mode, job.inputs[0].dtype.str].append(number)
     return [batch for numbers in groups.values() for batch in _divided(numbers, _size_limit(window[numbers[0]]))]
 

@@ -34,12 +34,13 @@ DEFAULT_LIMITS = Limits()
 class JobPart:
     """How a job runs in a batch: its program up to the export, and whether an outcome is the one that its case expects.
 
-    batch: that of its surface.
+    batch: that of its surface. kind: operator and dtype of the case, on which refusals depend most.
     """
 
     batch: RouteBatch
     program: Program
     passes: Callable[[ProgramOutcome], bool]
+    kind: str = ""
 
 
 @dataclass(frozen=True)

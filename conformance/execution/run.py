@@ -301,7 +301,7 @@ class Run:
         def passes(outcome: ProgramOutcome) -> bool:
             return self.judge.judge_task(task, outcome, expected, is_final=False)[0].status == Status.PASS
 
-        return JobPart(stages.batch, program, passes)
+        return JobPart(stages.batch, program, passes, f"{task.case.operator} {task.case.dtype}")
 
     def _write_result(
         self, task: Task, outcome: ProgramOutcome, file: ResultsFile, expected: Expected | None = None

@@ -175,6 +175,28 @@ def test_programs_with_several_inputs_get_their_own():
     assert [outcome.arrays[0].tolist() for outcome in outcomes] == [[7, 7], [6, 6], [7, 7]]
 
 
+def with_kind(one, kind):
+    return replace(one, part=replace(one.part, kind=kind))
+
+
+def test_kind_of_which_all_cases_were_refused_runs_alone_in_later_windows(monkeypatch):
+    monkeypatch.setattr(batches, "MAX_WINDOW_JOBS", 6)
+    refused = [with_kind(job(-1), "conv int8") for _ in range(3)]
+    others = [with_kind(job(n), "conv float32") for n in range(3)]
+    runner = Runner()
+    check_values([*refused, *others, *refused, *others], runner)
+    # The second window has one batch, of the other kind.
+    assert runner.sizes == [6, 3, 3, 2, 3]
+
+
+def test_kind_with_a_result_runs_in_later_batches(monkeypatch):
+    monkeypatch.setattr(batches, "MAX_WINDOW_JOBS", 4)
+    mixed = [with_kind(job(value), "conv int8") for value in (-1, -1, -1, 4)]
+    runner = Runner()
+    check_values([*mixed, *mixed], runner)
+    assert runner.sizes == [4, 2, 2] * 2
+
+
 def test_result_is_converted_to_channels_first():
     batch = replace(BATCH, to_numpy="np.moveaxis(x, -1, 1)")
     jobs = [replace(job(1, batch=batch), inputs=(np.zeros((1, 2, 3)),)) for _ in range(2)]
