@@ -1,9 +1,9 @@
 """Run the same cases of a route with and without batches, and compare the results and the times.
 
-`python -m benchmarks.route_batches BACKEND ROUTE COUNT [PYTHON]` runs COUNT cases first in batches, then alone. They
-are evenly spaced among those of level standard that the route runs and has a program for. PYTHON has the packages of
-the route; by default it is the interpreter that runs this file. It prints the processor time of the workers, the time
-of the clock, the number of results with each status, and each difference.
+`python -m benchmarks.route_batches BACKEND[=PYTHON] ROUTE GLOB...` runs the cases of level standard whose ids match a
+GLOB, first in batches, then alone. PYTHON has the packages of the route; by default it is the interpreter that runs
+this file. It prints the processor time of the workers, which includes their imports, the time of the clock, the number
+of results with each status, and each difference.
 """
 
 from __future__ import annotations
@@ -19,27 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from conformance.adapters import registry
-from conformance.adapters.api import Backend, Program, Surface
+from conformance.adapters.api import Backend
 from conformance.catalogue.loading import Catalogue, load_catalogue
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.judging.ledger import load_ledger
-from conformance.translation.lowering import translate
 from reports.results.vocabulary import Level
 
 COMPARED = ("status", "outcome", "verdict", "kind", "reason", "changed_by", "digest")
 """The keys of a result that do not depend on the time."""
 Results = Mapping[str, Mapping[str, Any]]
-
-
-def sampled_ids(catalogue: Catalogue, route: Surface, count: int) -> list[str]:
-    """Return the ids of cases with a program, evenly spaced."""
-    cases = catalogue.select(Level.STANDARD)
-    ids = [
-        case.id for case in cases if route.is_run(case.level, case.tags) and isinstance(translate(case, route), Program)
-    ]
-    return ids[:: max(1, len(ids) // count)][:count]
 
 
 def child_seconds() -> float:
@@ -63,15 +53,14 @@ def run(backend: Backend, catalogue: Catalogue, options: RunOptions, python: str
     return results
 
 
-def main(backend_name: str, route_name: str, count: str, python: str = sys.executable) -> None:
-    """Compare the two ways to run a sample of cases."""
-    backend, catalogue = registry.get_backend(backend_name), load_catalogue()
-    (route,) = (one for one in backend.surfaces if one.name == route_name)
-    selection = Selection(
-        Level.STANDARD, (route.name,), (), tuple(sampled_ids(catalogue, route, int(count))), slow=True
-    )
+def main(backend_name: str, route: str, *globs: str) -> None:
+    """Compare the two ways to run cases."""
+    name, _, python = backend_name.partition("=")
+    backend, catalogue = registry.get_backend(name), load_catalogue()
+    selection = Selection(Level.STANDARD, (route,), (), globs)
     together, alone = (
-        run(backend, catalogue, RunOptions(selection, batches=batches, jobs=2), python) for batches in (True, False)
+        run(backend, catalogue, RunOptions(selection, batches=batches, jobs=2), python or sys.executable)
+        for batches in (True, False)
     )
     differences = [
         (case, key, together[case].get(key), alone[case].get(key))

@@ -22,7 +22,6 @@ from conformance import IncompleteRun
 from conformance.adapters.api import Backend, Program, Surface, Unsupported
 from conformance.cases.case import Case
 from conformance.catalogue.loading import Catalogue
-from conformance.execution.batches import batched_outcomes
 from conformance.execution.confirmation import Confirmer
 from conformance.execution.job import Job, JobPart, WorkerFailed
 from conformance.execution.lone_worker import LoneWorker
@@ -30,7 +29,8 @@ from conformance.execution.options import DEFAULT_OPTIONS, RunOptions
 from conformance.execution.pool import WorkerPool, mode_workers, worker_count
 from conformance.execution.records import case_record_line, environment_record, program_record
 from conformance.execution.results_file import ResultsFile, remove_results_file
-from conformance.execution.stages import StageRunner
+from conformance.execution.routes.batches import batched_outcomes
+from conformance.execution.routes.stages import StageRunner
 from conformance.execution.task import FATAL_OUTCOMES, ComputeExpected, Task, TaskJudge, in_run_order, run_order
 from conformance.execution.worker_process import Worker
 from conformance.judging.expected import Expected, compute_expected
@@ -38,7 +38,7 @@ from conformance.judging.ledger import Ledger
 from conformance.judging.verdict import ProgramOutcome
 from conformance.translation.lowering import translate
 from conformance.translation.program_cache import ProgramCache
-from conformance.translation.route_batch import batch_part
+from conformance.translation.routes.batch import batch_part
 from reports.results import (
     CatalogueIdentity,
     ConventionRecord,

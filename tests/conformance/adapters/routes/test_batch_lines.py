@@ -14,7 +14,7 @@ from conformance.adapters import registry
 from conformance.adapters.api import Program
 from conformance.judging.expected import compute_expected
 from conformance.translation.lowering import translate
-from conformance.translation.route_batch import batch_part, batch_program
+from conformance.translation.routes.batch import batch_part, batch_program
 from tests.conformance.adapters.routes.test_routes import BACKENDS, CASES, ROUTES
 
 BATCHED = [route for route in ROUTES if route.route.batch]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from conformance.adapters.api import Program, RouteBatch, RouteStages
-from conformance.execution import batches
-from conformance.execution.batches import batched_outcomes
 from conformance.execution.job import Job, JobPart
 from conformance.execution.options import RunOptions
+from conformance.execution.routes import batches
+from conformance.execution.routes.batches import batched_outcomes
 from conformance.execution.run import Run
 from conformance.judging.ledger import Ledger
 from conformance.judging.verdict import ProgramOutcome

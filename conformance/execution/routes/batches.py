@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from conformance.execution.job import Job
 from conformance.judging.verdict import ProgramOutcome
-from conformance.translation.route_batch import batch_program
+from conformance.translation.routes.batch import batch_program
 from reports.results.vocabulary import Outcome
 
 MAX_WINDOW_JOBS, MAX_WINDOW_BYTES = 512, 64 << 20
