@@ -34,7 +34,8 @@ DEFAULT_LIMITS = Limits()
 class JobPart:
     """How a job runs in a batch: its program up to the export, and whether an outcome is the one that its case expects.
 
-    batch: that of its surface. kind: operator and dtype of the case, on which refusals depend most.
+    batch: that of its surface. kind: operator and dtype of the case, on which refusals depend
+    most; "" for a case of no kind.
     """
 
     batch: RouteBatch

@@ -1,14 +1,15 @@
 """Run programs of routes in batches: with one exported model for several cases, in place of one for each.
 
 Only a result with which its case passes counts. Every other case runs alone, and so does a case without which a batch
-would not fail: a batch that fails is divided into two, until a part has one case. If all cases of one kind have been
-refused so far, its later cases run alone at once.
+would not fail: a batch that fails is divided into two, until a part has one case.
+The first case of each kind runs alone before the batches. If it is refused, the others of its kind run alone, too,
+until one of them is not refused.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from conformance.execution.job import Job
@@ -19,8 +20,6 @@ from reports.results.vocabulary import Outcome
 MAX_WINDOW_JOBS, MAX_WINDOW_BYTES = 512, 64 << 20
 """Limits of the jobs that are divided into batches at a time: their number, and the size of their inputs."""
 
-MIN_REFUSALS = 3
-"""Number of refused cases of a kind, and no other ones, after which cases of the kind run alone."""
 RunJobs = Callable[[Iterable[Job]], Iterator[ProgramOutcome]]
 """Yields the outcome of each job, in order."""
 
@@ -35,23 +34,28 @@ def batched_outcomes(run: RunJobs, jobs: Iterable[Job]) -> Iterator[ProgramOutco
 
 
 class _History:
-    """Which kinds of cases have been refused."""
+    """Which kinds of cases have been refused by a surface, and which have not."""
 
     def __init__(self) -> None:
-        self._refused: Counter[tuple[str, str]] = Counter()
+        self._refused: set[tuple[str, str]] = set()
         self._returned: set[tuple[str, str]] = set()
 
     def add(self, job: Job, outcome: ProgramOutcome) -> None:
         """Record an outcome of a job that may run in a batch."""
-        if job.part is not None and outcome.kind == Outcome.REJECTED:
-            self._refused[job.program.surface, job.part.kind] += 1
-        elif job.part is not None:
-            self._returned.add((job.program.surface, job.part.kind))
+        if kind := _kind(job):
+            (self._refused if outcome.kind == Outcome.REJECTED else self._returned).add(kind)
+
+    def is_known(self, job: Job) -> bool:
+        """Whether a case of the kind of a job has run."""
+        return _kind(job) in {None, *self._refused, *self._returned}
 
     def is_refused(self, job: Job) -> bool:
-        """Whether all cases of the kind of a job have been refused, and there were several."""
-        kind = job.program.surface, job.part.kind if job.part else ""
-        return self._refused[kind] >= MIN_REFUSALS and kind not in self._returned
+        """Whether all cases of the kind of a job have been refused."""
+        return _kind(job) in self._refused - self._returned
+
+
+def _kind(job: Job) -> tuple[str, str] | None:
+    return (job.program.surface, job.part.kind) if job.part and job.part.kind else None
 
 
 def _next_window(jobs: Iterator[Job]) -> list[Job]:
@@ -65,8 +69,11 @@ def _next_window(jobs: Iterator[Job]) -> list[Job]:
 
 
 def _window_outcomes(run: RunJobs, window: Sequence[Job], history: _History) -> Iterator[ProgramOutcome]:
-    outcomes: dict[int, ProgramOutcome] = {}
-    batches = _batches(window, history)
+    first = _first_of_kinds(window, history)
+    outcomes = dict(zip(first, run(window[number] for number in first), strict=True))
+    for number, outcome in outcomes.items():
+        history.add(window[number], outcome)
+    batches = _batches(window, history, outcomes)
     while batches:
         halves: list[list[int]] = []
         for numbers, outcome in zip(
@@ -81,14 +88,23 @@ def _window_outcomes(run: RunJobs, window: Sequence[Job], history: _History) -> 
     yield from (outcomes[number] if number in outcomes else next(alone) for number in range(len(window)))
 
 
-def _batches(window: Sequence[Job], history: _History) -> list[list[int]]:
+def _first_of_kinds(window: Sequence[Job], history: _History) -> list[int]:
+    """Return the number of the first job of each kind that has not run yet."""
+    first: dict[tuple[str, str] | None, int] = {}
+    for number, job in enumerate(window):
+        if not history.is_known(job):
+            first.setdefault(_kind(job), number)
+    return [*first.values()]
+
+
+def _batches(window: Sequence[Job], history: _History, finished: Collection[int]) -> list[list[int]]:
     """Return the numbers of the jobs of each batch. Its programs have one surface, one mode and one dtype.
 
     Refusals often depend on the dtype, so the other cases of a batch are rarely run again.
     """
     groups: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
     for number, job in enumerate(window):
-        if job.part is not None and not history.is_refused(job):
+        if job.part is not None and number not in finished and not history.is_refused(job):
             groups[job.program.surface, job.program.mode, job.inputs[0].dtype.str].append(number)
     return [batch for numbers in groups.values() for batch in _divided(numbers, _size_limit(window[numbers[0]]))]
 

@@ -179,22 +179,32 @@ def with_kind(one, kind):
     return replace(one, part=replace(one.part, kind=kind))
 
 
-def test_kind_of_which_all_cases_were_refused_runs_alone_in_later_windows(monkeypatch):
-    monkeypatch.setattr(batches, "MAX_WINDOW_JOBS", 6)
+def test_first_case_of_each_kind_runs_alone_and_decides_for_the_others():
     refused = [with_kind(job(-1), "conv int8") for _ in range(3)]
-    others = [with_kind(job(n), "conv float32") for n in range(3)]
+    others = [with_kind(job(n), "conv float32") for n in range(4)]
     runner = Runner()
-    check_values([*refused, *others, *refused, *others], runner)
-    # The second window has one batch, of the other kind.
-    assert runner.sizes == [6, 3, 3, 2, 3]
+    check_values([*refused, *others], runner)
+    assert [one.inputs[0].flat[0] for one in runner.jobs[:2]] == [-1, 0]
+    assert (runner.sizes, runner.alone) == ([3], [-1, 0, -1, -1])
+
+
+def test_kind_is_known_in_later_windows(monkeypatch):
+    monkeypatch.setattr(batches, "MAX_WINDOW_JOBS", 4)
+    refused = [with_kind(job(-1), "conv int8") for _ in range(2)]
+    others = [with_kind(job(n), "conv float32") for n in range(2)]
+    runner = Runner()
+    check_values([*refused, *others] * 2, runner)
+    # In the first window, only one job is left for a batch, which is none.
+    assert (runner.sizes, runner.alone) == ([2], [-1, 0, -1, 1, -1, -1])
 
 
 def test_kind_with_a_result_runs_in_later_batches(monkeypatch):
     monkeypatch.setattr(batches, "MAX_WINDOW_JOBS", 4)
-    mixed = [with_kind(job(value), "conv int8") for value in (-1, -1, -1, 4)]
+    mixed = [with_kind(job(value), "conv int8") for value in (-1, 3, 4, 5)]
     runner = Runner()
     check_values([*mixed, *mixed], runner)
-    assert runner.sizes == [4, 2, 2] * 2
+    # In the second window, only the first job is refused.
+    assert (runner.sizes, runner.alone) == ([4, 2, 2], [-1, 3, 4, 5, -1, 3])
 
 
 def test_result_is_converted_to_channels_first():
@@ -237,14 +247,14 @@ def results(tmp_path, surface_of_route, **options):
 @pytest.mark.parametrize(
     ("lines", "alone", "counts", "statuses"),
     [
-        ((EXPORTED,), "", [5], ["pass"] * 5),
+        ((EXPORTED,), "", [4], ["pass"] * 5),
         # A model that breaks the export of the others.
-        ((REFUSES_FIVE, EXPORTED), "", [5, 2, 3, 2], ["pass"] * 5),
+        ((REFUSES_FIVE, EXPORTED), "", [4, 2, 2], ["pass"] * 5),
         ((REFUSES_FIVE, EXPORTED), REFUSES_FIVE.replace("for one in inputs for x in one", "for x in [x]"), None, None),
         # A result that is wrong only in a batch.
-        ((EXPORTED, "results[1] = results[1] + 1"), "", [5], ["pass"] * 5),
+        ((EXPORTED, "results[1] = results[1] + 1"), "", [4], ["pass"] * 5),
         # Wrong results alone, too.
-        ((EXPORTED, "results = [x + 1 for x in results]"), "x = x + 1", [5], ["fail"] * 5),
+        ((EXPORTED, "results = [x + 1 for x in results]"), "x = x + 1", [4], ["fail"] * 5),
     ],
 )
 def test_run_with_batches_has_the_results_of_a_run_without(tmp_path, lines, alone, counts, statuses):
@@ -266,4 +276,4 @@ def test_batch_that_ends_its_process_is_not_run_again(tmp_path):
     log = tmp_path / "counts"
     ends = (f"open({str(log)!r}, 'a').write(f'{{len(models)}} ')", "os._exit(3)")
     assert [one["status"] for one in results(tmp_path, route(ends))] == ["pass"] * 5
-    assert [*map(int, log.read_text().split())] == [5, 2, 3, 2]
+    assert [*map(int, log.read_text().split())] == [4, 2, 2]
