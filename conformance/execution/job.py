@@ -35,13 +35,14 @@ class JobPart:
     """How a job runs in a batch: its program up to the export, and whether an outcome is the one that its case expects.
 
     batch: that of its surface. kind: operator and dtype of the case, on which refusals depend
-    most; "" for a case of no kind.
+    most; "" for a case of no kind. has_value: whether the case expects a value, and not an answer.
     """
 
     batch: RouteBatch
     program: Program
     passes: Callable[[ProgramOutcome], bool]
     kind: str = ""
+    has_value: bool = False
 
 
 @dataclass(frozen=True)

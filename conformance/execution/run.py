@@ -301,7 +301,8 @@ class Run:
         def passes(outcome: ProgramOutcome) -> bool:
             return self.judge.judge_task(task, outcome, expected, is_final=False)[0].status == Status.PASS
 
-        return JobPart(stages.batch, program, passes, f"{task.case.operator} {task.case.dtype}")
+        kind = f"{task.case.operator} {task.case.dtype}"
+        return JobPart(stages.batch, program, passes, kind, has_value=expected.target is not None)
 
     def _write_result(
         self, task: Task, outcome: ProgramOutcome, file: ResultsFile, expected: Expected | None = None

@@ -300,13 +300,15 @@ class RouteBatch:
     part: a surface whose programs return a model and a tuple of its inputs, before the export.
     lines: export `models`, a list of models, with `inputs`, a list of their inputs, run the exported model, and assign
     `results`, an array of NumPy for each model. to_numpy: converts `x`, one of these arrays, to channels first.
-    max_programs: the largest number of programs in a model.
+    max_programs: the largest number of programs in a model. evaluation: as lines, but run the model with another
+    implementation than the runtime; empty if there is none.
     """
 
     part: Surface
     lines: Sequence[str]
     to_numpy: str = "x"
     max_programs: int = 40
+    evaluation: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

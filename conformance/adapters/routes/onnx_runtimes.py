@@ -53,7 +53,9 @@ def onnxruntime_runner(array: str = TO_NUMPY) -> ModelRunner:
 def onnx_evaluator(array: str = TO_NUMPY) -> ModelRunner:
     """Return how the evaluator of onnx runs `onnx_model`. array: converts an input to NumPy."""
     return ModelRunner(
-        (), lambda inputs: (f"(x,) = ReferenceEvaluator(onnx_model).run(None, {_arrays(inputs, array)})",)
+        (),
+        lambda inputs: (f"(x,) = ReferenceEvaluator(onnx_model).run(None, {_arrays(inputs, array)})",),
+        ("results = ReferenceEvaluator(onnx_model).run(None, named)",),
     )
 
 

@@ -186,7 +186,10 @@ def make_route(
             return [*batch.part(lines, weights, inputs), f"x = model, ({', '.join(inputs)},)"]
 
         part = replace(route, to_numpy="x", wrap_program=wrap)
-        return RouteBatch(part, (*batch.export, *run.load, *run.run_all), to_numpy, batch.max_programs)
+        lines, evaluation = (
+            (*batch.export, *one.load, *one.run_all) if one and one.run_all else () for one in (run, evaluate)
+        )
+        return RouteBatch(part, lines, to_numpy, batch.max_programs, evaluation)
 
     stages = RouteStages(
         source_name=source.name,

@@ -3,13 +3,14 @@
 Only a result with which its case passes counts. Every other case runs alone, and so does a case without which a batch
 would not fail: a batch that fails is divided into two, until a part has one case.
 The first case of each kind runs alone before the batches. If it is refused, the others of its kind run alone, too,
-until one of them is not refused.
+until one of them is not refused. A batch of refused cases runs with the evaluator of the route, which shows that the
+runtime refuses them.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from conformance.execution.job import Job
@@ -84,8 +85,27 @@ def _window_outcomes(run: RunJobs, window: Sequence[Job], history: _History) -> 
             else:
                 halves += _halves(numbers)
         batches = halves
-    alone = run(job for number, job in enumerate(window) if number not in outcomes)
-    yield from (outcomes[number] if number in outcomes else next(alone) for number in range(len(window)))
+    alone = [number for number in range(len(window)) if number not in outcomes]
+    outcomes.update(zip(alone, run(window[number] for number in alone), strict=True))
+    for number in _evaluated(run, window, outcomes):
+        outcomes[number] = replace(outcomes[number], evaluated=True)
+    yield from (outcomes[number] for number in range(len(window)))
+
+
+def _evaluated(run: RunJobs, window: Sequence[Job], outcomes: Mapping[int, ProgramOutcome]) -> Iterator[int]:
+    """Yield the numbers of refused jobs whose models another implementation than the runtime runs with right results.
+
+    A batch has one kind. It is not divided if it fails, because the exporter then refuses most of the kind.
+    """
+    groups: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for number, job in enumerate(window):
+        if outcomes[number].kind == Outcome.REJECTED and job.part and job.part.has_value and job.part.batch.evaluation:
+            groups[job.program.surface, job.program.mode, job.part.kind].append(number)
+    batches = [one for numbers in groups.values() for one in _divided(numbers, _size_limit(window[numbers[0]]))]
+    jobs = [_batch_job([window[n] for n in one], evaluates=True) for one in batches]
+    for numbers, outcome in zip(batches, run(jobs), strict=True):
+        if _is_complete(outcome, len(numbers)):
+            yield from (number for number, _outcome in _passed(window, numbers, outcome))
 
 
 def _first_of_kinds(window: Sequence[Job], history: _History) -> list[int]:
@@ -125,11 +145,15 @@ def _halves(numbers: Sequence[int]) -> list[list[int]]:
     return [*_divided(numbers, -(-len(numbers) // 2))]
 
 
-def _batch_job(jobs: Sequence[Job]) -> Job:
-    """Return the job that runs several jobs as one program. It is not retried: its jobs are."""
+def _batch_job(jobs: Sequence[Job], *, evaluates: bool = False) -> Job:
+    """Return the job that runs several jobs as one program. It is not retried: its jobs are.
+
+    evaluates: see batch_program.
+    """
     parts = [(job.part, len(job.inputs)) for job in jobs if job.part is not None]
     (first, _), inputs = parts[0], [array for job in jobs for array in job.inputs]
-    program = batch_program(jobs[0].program.surface, first.batch, [(part.program, count) for part, count in parts])
+    programs = [(part.program, count) for part, count in parts]
+    program = batch_program(jobs[0].program.surface, first.batch, programs, evaluates=evaluates)
     return Job(program, inputs, is_batch=True)
 
 

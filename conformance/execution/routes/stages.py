@@ -56,6 +56,8 @@ class StageRunner:
         """Return the part after the source that changes a result, None if the result is right."""
         if is_right(outcome):
             return None
+        if outcome.evaluated:
+            return Part.RUNTIME
         # A model that ran was exported.
         has_run = outcome.kind == Outcome.RETURNED
         if not has_run and self._outcome(task, stages.export, expected).kind != Outcome.RETURNED:

@@ -25,17 +25,20 @@ def batch_part(case: Case, surface: Surface) -> Program | None:
     return None if isinstance(program, Unsupported) else program
 
 
-def batch_program(surface: str, batch: RouteBatch, parts: Sequence[tuple[Program, int]]) -> Program:
+def batch_program(
+    surface: str, batch: RouteBatch, parts: Sequence[tuple[Program, int]], *, evaluates: bool = False
+) -> Program:
     """Return a program that takes the inputs of all parts, one after the other, and returns one array for each part.
 
-    parts: programs of `batch_part`, each with its number of inputs.
+    parts: programs of `batch_part`, each with its number of inputs. evaluates: whether another implementation than the
+    runtime runs the model.
     """
     functions = "".join(f"{part.text}parts.append((run, {count}))\n" for part, count in parts)
     body = (
         "remaining = iter(arrays)",
         "called = [part(*[next(remaining) for _ in range(count)]) for part, count in parts]",
         "models, inputs = [list(column) for column in zip(*called)]",
-        *batch.lines,
+        *(batch.evaluation if evaluates else batch.lines),
         f"return tuple([{batch.to_numpy} for x in results])",
     )
     lines = "".join(f"{INDENT}{line}\n" for line in body)

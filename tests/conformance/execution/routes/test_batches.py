@@ -207,6 +207,32 @@ def test_kind_with_a_result_runs_in_later_batches(monkeypatch):
     assert (runner.sizes, runner.alone) == ([4, 2, 2], [-1, 3, 4, 5, -1, 3])
 
 
+EVALUATED = replace(BATCH, evaluation=EXPORT[1:])
+"""A batch whose evaluator refuses no inputs."""
+
+
+def refused_job(value=-1, *, batch=EVALUATED, has_value=True, passes=True):
+    one = job(value, batch=batch, passes=passes)
+    return replace(one, part=replace(one.part, kind="conv int8", has_value=has_value))
+
+
+@pytest.mark.parametrize(
+    ("jobs", "evaluated"),
+    [
+        ([refused_job(), refused_job(-2), refused_job(3)], [True, True, False]),
+        ([refused_job(), refused_job(-2, has_value=False), refused_job(-3)], [True, False, True]),
+        ([refused_job(), refused_job(-2, passes=False)], [True, False]),
+        ([refused_job(batch=BATCH), refused_job(batch=BATCH)], [False, False]),  # there is no evaluator
+        ([refused_job(batch=replace(BATCH, evaluation=EXPORT))] * 2, [False, False]),  # the exporter refuses both
+        ([refused_job()], [False]),
+    ],
+)
+def test_refused_cases_run_together_with_the_evaluator(jobs, evaluated):
+    runner = Runner()
+    outcomes = check_values(jobs, runner)
+    assert [outcome.evaluated for outcome in outcomes] == evaluated
+
+
 def test_result_is_converted_to_channels_first():
     batch = replace(BATCH, to_numpy="np.moveaxis(x, -1, 1)")
     jobs = [replace(job(1, batch=batch), inputs=(np.zeros((1, 2, 3)),)) for _ in range(2)]
@@ -217,8 +243,8 @@ EXPORTED = "results = [model(*one) for model, one in zip(models, inputs)]"
 REFUSES_FIVE = "assert all(x.shape[-1] != 5 for one in inputs for x in one), 'no model of 5 cells'"
 
 
-def route(export, *, alone=""):
-    """Return a route that writes the number of models of each batch to a file. alone: a line of programs alone."""
+def route(export, *, alone="", evaluation=(), evaluator=None):
+    """Return a route whose batches have these lines. alone: a line of programs alone, and none of its other stages."""
 
     def lowering(step):
         return (*right_maximum(step), *([alone] if alone else []))
@@ -227,16 +253,21 @@ def route(export, *, alone=""):
         lines = (f"    {line}" for text in right_maximum(step) for line in text.split("\n"))
         return ("def model(x):", *lines, "    return x", "x = model, (x,)")
 
-    source = replace(surface("exporter→runtime"), lowerings={"max_pool": lowering})
-    batch = RouteBatch(replace(source, lowerings={"max_pool": part}), export)
-    return replace(source, route=RouteStages("source", "runtime", source, source, None, batch=batch))
+    right = surface("exporter→runtime")
+    batch = RouteBatch(replace(right, lowerings={"max_pool": part}), export, evaluation=evaluation)
+    stages = RouteStages("source", "runtime", right, right, evaluator, batch=batch)
+    return replace(right, lowerings={"max_pool": lowering}, route=stages)
 
 
 def results(tmp_path, surface_of_route, **options):
     cases = [f"id: c{n}, x: {{values: arange, shape: [1, 1, {n}, {n}]}}, window: 2" for n in range(3, 8)]
     path = tmp_path / "fake.jsonl"
     run = Run(
-        backend(surface_of_route), load(tmp_path, *cases), Ledger(()), RunOptions(**options), python=sys.executable
+        backend(surface_of_route, trusted=True),
+        load(tmp_path, *cases),
+        Ledger(()),
+        RunOptions(**options),
+        python=sys.executable,
     )
     run.execute(path)
     records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
@@ -266,6 +297,17 @@ def test_run_with_batches_has_the_results_of_a_run_without(tmp_path, lines, alon
     assert log.read_text() == written
     assert counts is None or [*map(int, written.split())] == counts
     assert statuses is None or [one["status"] for one in batched] == statuses
+
+
+def test_refused_by_the_runtime_needs_no_further_programs_of_the_export(tmp_path):
+    refuses, ends = "raise ValueError('no kernel')", surface("exporter→runtime", "os._exit(3)")
+    # Each stage that runs alone would end its process.
+    surface_of_route = route((refuses,), alone=refuses, evaluation=(EXPORTED,), evaluator=ends)
+    stages = replace(surface_of_route.route, export=ends)
+    found = results(tmp_path, replace(surface_of_route, route=stages))
+    assert [(one["status"], one["changed_by"]) for one in found] == [("refused", "runtime")] * 5
+    evaluates_alone = replace(surface_of_route, route=replace(stages, evaluator=surface("e"), export=surface("e")))
+    assert found == results(tmp_path, evaluates_alone, batches=False)
 
 
 def test_repeated_programs_run_alone(tmp_path):
