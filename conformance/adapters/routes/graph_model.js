@@ -14,15 +14,7 @@ async function run({ model, weightData, backend, arrays }) {
     signature.inputs[name].name,
     tf.tensor(new types[dtype](bytesOf(data)), shape, dtype),
   ]);
-  const outputs = Object.keys(signature.outputs).sort((a, b) => number(a) - number(b));
-  const names = outputs.map((name) => signature.outputs[name].name);
-  const results = await graph.executeAsync(Object.fromEntries(tensors), names.length > 1 ? names : undefined);
-  return Promise.all([results].flat().map(encoded));
-}
-
-const number = (name) => Number(name.match(/\d+$/)[0]);
-
-async function encoded(x) {
+  const x = await graph.executeAsync(Object.fromEntries(tensors));
   // The array of a tensor of int32 can be a Float32Array.
   const data = types[x.dtype].from(await x.data());
   return [x.dtype, x.shape, Buffer.from(data.buffer).toString("base64")];
