@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from conformance.adapters import jax
-from conformance.adapters.api import INDENT, Sizes
+from conformance.adapters.api import INDENT, RouteBatch, Sizes
 from conformance.adapters.jax.windows import JIT, inline_jit_lines, symbolic_dimensions
 from conformance.adapters.routes import tensorflow_lite
 from conformance.adapters.routes.batch_lines import TENSOR_SPECS, function_of_models, named_arrays
@@ -118,17 +118,16 @@ def _convert(
     ]
 
 
-def _batch(lines: Sequence[str]) -> BatchExport:
+def _batch(lines: Sequence[str], max_programs: int) -> BatchExport:
     """Return how the lines export the function `joint`."""
-    return BatchExport(
-        partial(model_lines, JIT, "model"), (*function_of_models(JIT), TENSOR_SPECS, named_arrays(ARRAY), *lines)
-    )
+    export = (*function_of_models(JIT), TENSOR_SPECS, named_arrays(ARRAY), *lines)
+    return BatchExport(partial(model_lines, JIT, "model"), export, max_programs)
 
 
 class _Exporter(NamedTuple):
     """An exporter, its runtime, and another implementation that runs its models; the other fields as in RouteStages.
 
-    batch: lines that export the function `joint`.
+    batch: lines that export the function `joint`. max_programs: see RouteBatch.
     """
 
     runtime: str
@@ -138,6 +137,7 @@ class _Exporter(NamedTuple):
     evaluate: ModelRunner
     is_independent: bool
     recipes: RecipesOfSource
+    max_programs: int
 
 
 EXPORTERS: Mapping[str, _Exporter] = {
@@ -149,6 +149,8 @@ EXPORTERS: Mapping[str, _Exporter] = {
         ModelRunner((), _evaluate),
         is_independent=True,
         recipes=iree_recipes,
+        # 16 calls took 19 s on a busy machine, and a batch has the time limit of one case.
+        max_programs=16,
     ),
     # The reference kernels of LiteRT share code with the others.
     "jax2tf": _Exporter(
@@ -162,6 +164,7 @@ EXPORTERS: Mapping[str, _Exporter] = {
         litert_runner("BUILTIN_REF", ARRAY),
         is_independent=False,
         recipes=jax2tf_recipes,
+        max_programs=RouteBatch.max_programs,
     ),
 }
 SURFACES = tuple(
@@ -178,7 +181,7 @@ SURFACES = tuple(
         without_dtypes={"bfloat16"},
         ones=ones,
         recipes=exporter.recipes,
-        batch=_batch(exporter.batch),
+        batch=_batch(exporter.batch, exporter.max_programs),
         bfloat16=None,
     )
     for source, ones in ((jax.LAX_SURFACE, ""), (jax.SYMBOLIC_LAX_SURFACE, "jnp.ones({shape}, {name}.dtype)"))
