@@ -1,7 +1,7 @@
 """Several calls in one exported model have the results of the same calls alone.
 
-The environment variables of test_recipes.py name interpreters that have the packages of the routes. Without them, the
-programs are written and not run.
+Environment variables as in test_recipes.py, one for each backend, such as CONFORMANCE_ROUTES_KERAS_JAX_PYTHON, are paths
+of interpreters that have the packages of the routes. Without them, the programs are written and not run.
 """
 
 import os
@@ -78,9 +78,10 @@ def inputs_of(case, number):
 
 @pytest.mark.parametrize("name", [name.removeprefix("routes-") for name in BACKENDS])
 def test_results_of_a_batch_are_those_of_its_programs_alone(name, tmp_path):
-    python = os.environ.get(f"CONFORMANCE_ROUTES_{name.upper().replace('-', '_')}_PYTHON", "")
+    variable = f"CONFORMANCE_ROUTES_{name.upper().replace('-', '_')}_PYTHON"
+    python = os.environ.get(variable, "")
     if not python:
-        pytest.skip(f"CONFORMANCE_ROUTES_{name.upper()}_PYTHON is not set")
+        pytest.skip(f"{variable} is not set")
     backend = registry.get_backend(f"routes-{name}")
     lines = [SCRIPT.format(setup=f"{backend.threads}\n{backend.setup}")]
 
