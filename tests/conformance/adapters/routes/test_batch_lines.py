@@ -1,7 +1,7 @@
 """Several calls in one exported model have the results of the same calls alone.
 
-Environment variables as in test_recipes.py, one for each backend, such as CONFORMANCE_ROUTES_KERAS_JAX_PYTHON, are paths
-of interpreters that have the packages of the routes. Without them, the programs are written and not run.
+Environment variables as in test_recipes.py, such as CONFORMANCE_ROUTES_KERAS_JAX_PYTHON, are paths of interpreters
+that have the packages of the routes. Without them, the programs are written and not run.
 """
 
 import os
