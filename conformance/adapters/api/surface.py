@@ -155,6 +155,7 @@ class Surface:
     ones_expression: an array of ones in the layout of `x`. Averages at the border count cells with it.
     takes_flat_pads: whether its padding accepts one flat list of pads.
     validates: whether its calls check their arguments. If not, cases that must be rejected are not run.
+    unchecked_operators: operators whose calls do not check their arguments, as for `validates`.
     answers_conventions: whether it runs the cases of conventions.
     max_level: the highest level that the surface runs.
     slow_tag: for a slow surface, the tag of cases that it always runs. Other cases run one level below the requested
@@ -195,6 +196,7 @@ class Surface:
     ones_expression: str = ""
     takes_flat_pads: bool = False
     validates: bool = True
+    unchecked_operators: frozenset[str] = frozenset()
     answers_conventions: bool = True
     max_level: Level = Level.EXHAUSTIVE
     slow_tag: str = ""

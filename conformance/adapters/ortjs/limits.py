@@ -36,8 +36,8 @@ WEBGL_OTHER_COORDINATES = frozenset({Coordinates.HALF_PIXEL_SYMMETRIC, Coordinat
 NO_INDICES = Unsupported("MaxPool does not return indices on a graphics card")
 
 
-def _missing_kernel(step: Step) -> Unsupported | None:
-    if step.operator in MISSING_KERNELS:
+def _missing_kernel(step: Step, *, has_lrn: bool = False) -> Unsupported | None:
+    if step.operator in MISSING_KERNELS or (step.operator == "lrn" and not has_lrn):
         return Unsupported(f"there is no kernel of {nodes.NODE_TYPES[step.operator]} for a graphics card")
     if step.operator == "max_pool_with_indices" and step.parameters.get("output") == "indices":
         return NO_INDICES
@@ -82,7 +82,7 @@ def webgl_limit(step: Step) -> Unsupported | None:
         return Unsupported('"using ceil() in shape computation is not yet supported"')
     if step.operator == "resize":
         return _webgl_resize_limit(step)
-    return _webgl_pad_limit(step) if step.operator == "pad" else _missing_kernel(step)
+    return _webgl_pad_limit(step) if step.operator == "pad" else _missing_kernel(step, has_lrn=True)
 
 
 def _webgl_resize_limit(step: Step) -> Unsupported | None:
