@@ -85,7 +85,7 @@ SURFACES = (
         fallbacks={"lrn": normalization.fallback},
         building_blocks={BuildingBlock.NEGATE: lambda _step: 'compute(network("UnaryOp", "0=1"), x)'},
         dtypes={"": FLOAT32},
-        # GridSample reads outside of its memory.
-        unchecked_operators=frozenset({"grid_sample"}),
+        # GridSample and Fold read outside of their memory.
+        unchecked_operators=frozenset({"grid_sample", "fold"}),
     ),
 )

@@ -19,7 +19,7 @@ from conformance.adapters.onnx import nodes
 from conformance.cases.operators import Coordinates, PadMode, ResizeMode, Rounding
 
 MISSING_KERNELS = frozenset(
-    {"lp_pool", "max_unpool", "grid_sample", "space_to_depth", "fold", "quantize", "quantized_conv"}
+    {"lp_pool", "max_unpool", "grid_sample", "space_to_depth", "lrn", "fold", "quantize", "quantized_conv"}
 )
 PLANE_RANK = 2
 # Not a rejected call: every later session of the page fails.
@@ -33,11 +33,12 @@ NO_EXCLUDED_CELLS = Unsupported('"exclude_outside can be set to 1 only when mode
 NO_SIZES = Unsupported('Resize with sizes: "data type is not float (float32, float64)"')
 NO_NEAREST = Unsupported("\"resize (packed) does not support mode: 'nearest'\"")
 WEBGL_OTHER_COORDINATES = frozenset({Coordinates.HALF_PIXEL_SYMMETRIC, Coordinates.TF_CROP_AND_RESIZE})
+NO_LRN_RANK = Unsupported('"currently only support LRN for input with \\"NCHW\\" format"')
 NO_INDICES = Unsupported("MaxPool does not return indices on a graphics card")
 
 
-def _missing_kernel(step: Step, *, has_lrn: bool = False) -> Unsupported | None:
-    if step.operator in MISSING_KERNELS or (step.operator == "lrn" and not has_lrn):
+def _missing_kernel(step: Step) -> Unsupported | None:
+    if step.operator in MISSING_KERNELS:
         return Unsupported(f"there is no kernel of {nodes.NODE_TYPES[step.operator]} for a graphics card")
     if step.operator == "max_pool_with_indices" and step.parameters.get("output") == "indices":
         return NO_INDICES
@@ -80,9 +81,11 @@ def webgl_limit(step: Step) -> Unsupported | None:
         return Unsupported('"currently only support 2-dimensional conv"')
     if step.parameters.get("rounding") == Rounding.CEIL:
         return Unsupported('"using ceil() in shape computation is not yet supported"')
+    if step.operator == "lrn":
+        return None if step.rank == PLANE_RANK else NO_LRN_RANK
     if step.operator == "resize":
         return _webgl_resize_limit(step)
-    return _webgl_pad_limit(step) if step.operator == "pad" else _missing_kernel(step, has_lrn=True)
+    return _webgl_pad_limit(step) if step.operator == "pad" else _missing_kernel(step)
 
 
 def _webgl_resize_limit(step: Step) -> Unsupported | None:

@@ -9,7 +9,6 @@ from conformance.adapters.api.javascript import call, list_of
 from conformance.adapters.api.normalization.recipes import ONLY_ODD, PLANE_RANK, alpha_text, is_even, number_of
 
 NO_RANK = Unsupported("tf.localResponseNormalization takes planes")
-NO_KERNEL = Unsupported("\"Kernel 'LRN' not registered for backend 'wasm'\"")
 
 
 def _text(step: Step) -> str:

@@ -19,6 +19,7 @@ from conformance.adapters.api.resizing.rules import resized_extents
 from conformance.adapters.onnx import BFLOAT16_CONVERSION, nodes
 from conformance.adapters.onnx.dtypes import unsupported_by_schema, unsupported_output_padding
 from conformance.adapters.onnx.runtimes import runtime_surface
+from conformance.cases.arrays import SHORT_FLOATS
 from conformance.cases.operators import Coordinates
 
 PACKAGES = ("tvm", "onnx", "numpy")
@@ -61,6 +62,8 @@ NO_COORDINATES: Mapping[str, Unsupported] = {
     ),
 }
 NO_CROP_TO_ONE_CELL = Unsupported('a crop to one cell: "Check failed: fb->value != 0 (0 vs. 0) : Divide by zero"')
+NO_GRID_RANK = Unsupported('"GridSample only supports 4D or 5D input, got 3D."')
+FLOAT32_SAMPLES = Unsupported("the result of GridSample has the dtype float32")
 NO_LRN_RANK = Unsupported('"LRN only supports 3D or 4D input, got 5D."')
 NO_EVEN_SIZE = Unsupported("LRN pads both ends, so an even window gives one channel too many, which no input has")
 FLOAT32_LRN = Unsupported('LRN of float32 constants: "Binary operators must have the same datatype for both operands."')
@@ -97,7 +100,17 @@ def _lrn_limit(step: Step) -> Unsupported | None:
     return NO_LRN_RANK if step.rank > PLANE_RANK else NO_EVEN_SIZE if is_wrong else None
 
 
-OPERATOR_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {"lrn": _lrn_limit, "resize": _resize_limit}
+def _grid_limit(step: Step) -> Unsupported | None:
+    if step.dtype in SHORT_FLOATS:
+        return FLOAT32_SAMPLES
+    return NO_GRID_RANK if step.rank < PLANE_RANK else None
+
+
+OPERATOR_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {
+    "grid_sample": _grid_limit,
+    "lrn": _lrn_limit,
+    "resize": _resize_limit,
+}
 
 
 def max_pool_values(step: Step) -> Code:
