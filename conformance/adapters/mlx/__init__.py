@@ -26,6 +26,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.blocks.recipes import BlockRecipe
 from conformance.adapters.api.columns.recipes import UnfoldRecipe
+from conformance.adapters.api.normalization.recipes import NormalizationRecipe
 from conformance.adapters.mlx import convolution, resizing, windows
 
 PACKAGES = ("mlx", "numpy")
@@ -95,6 +96,7 @@ FALLBACKS: Mapping[str, Lowering] = {
     **windows.FALLBACKS,
     **dict.fromkeys(BLOCK_OPERATORS, BlockRecipe(channels_last=True)),
     "unfold": UnfoldRecipe(windows.COMPOSED, BlockRecipe(channels_last=True)),
+    "lrn": NormalizationRecipe("mx.pad({x}, {pads})", True, "x.astype(mx.float32)", "x.astype(mx.{dtype})"),
     "conv": convolution.fallback_conv,
     "conv_transpose": convolution.fallback_transpose,
 }

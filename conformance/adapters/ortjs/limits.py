@@ -33,7 +33,7 @@ NO_EXCLUDED_CELLS = Unsupported('"exclude_outside can be set to 1 only when mode
 NO_SIZES = Unsupported('Resize with sizes: "data type is not float (float32, float64)"')
 NO_NEAREST = Unsupported("\"resize (packed) does not support mode: 'nearest'\"")
 WEBGL_OTHER_COORDINATES = frozenset({Coordinates.HALF_PIXEL_SYMMETRIC, Coordinates.TF_CROP_AND_RESIZE})
-NO_LRN_RANK = Unsupported('"currently only support LRN for input with \\"NCHW\\" format"')
+NO_LRN_RANK = Unsupported('LRN takes two spatial axes: "currently only support LRN for input with" the format NCHW')
 NO_INDICES = Unsupported("MaxPool does not return indices on a graphics card")
 
 

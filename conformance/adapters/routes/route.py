@@ -97,7 +97,7 @@ def module_lines(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[
 
 def _without_normalization(source: Surface) -> Surface:
     """Return the source without local response normalization, which no route exports yet."""
-    if "lrn" not in source.lowerings:
+    if "lrn" not in {*source.lowerings, *source.fallbacks}:
         return source
     lowerings, fallbacks = ({**those, **NOT_WRITTEN} for those in (source.lowerings, source.fallbacks))
     return replace(source, lowerings=lowerings, fallbacks=fallbacks)
