@@ -202,6 +202,7 @@ NORMALIZATION_NODE = normalization_layer(
 GRID_NODE = grid_sampling_layer(
     f"GridSample({NODE_PARAMETERS}mode='linear', padding_mode='zeros', align_corners=0)",
     modes={**MODES_BY_NAME, **{mode: mode for mode in MODES_BY_NAME.values()}},
+    flags={0: False, 1: True},
 )
 NODE_DIALECT = Dialect(
     ("helper", "onnx.helper"),

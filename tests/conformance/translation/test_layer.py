@@ -106,8 +106,7 @@ def normalised(case):
     if case.operator == "resize":
         return resized_cells(case)
     if case.operator == "grid_sample":
-        # The number of points is that of the grid.
-        return {"operator": "grid_sample", **parameters, "output_size": None}
+        del parameters["output_size"]  # the number of points is that of the grid
     if case.operator == "conv_transpose":
         pads = zip(case.parameters["padding"], case.parameters["output_padding"], strict=True)
         parameters["padding"] = tuple((before, after - extra) for (before, after), extra in pads)
@@ -180,7 +179,7 @@ def is_expressible(case, surface):
     return surfaces.get(surface, True) and 0 not in case.shape
 
 
-# The kernel of the first has another shape, and the boxes of the second are an array.
+# The kernel of the first has another shape, and the boxes of the second are a product of lists for several images.
 NOT_READ = ("tf.nn.depthwise_conv2d", "tf.image.crop_and_resize")
 
 

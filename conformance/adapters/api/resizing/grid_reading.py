@@ -11,16 +11,22 @@ from conformance.adapters.api.resizing.grid_sampling import MODES, PLANE_RANK
 from conformance.cases.operators import OutsideMode
 
 MODES_BY_NAME: Mapping[str, str] = {name: mode for mode, name in MODES.items()}
+FLAGS: Mapping[Any, bool] = {True: True, False: False, None: False}
 ANY_EXTENT = 8
 """Extent of the output for a layer without a shape: programs do not depend on the number of points."""
 
 
 def grid_sampling_layer(
-    signature: str, *, arrays: tuple[str, ...] = (), modes: Mapping[str, str] = MODES_BY_NAME
+    signature: str,
+    *,
+    arrays: tuple[str, ...] = (),
+    modes: Mapping[str, str] = MODES_BY_NAME,
+    flags: Mapping[Any, bool] = FLAGS,
 ) -> LayerSignature:
     """Return a call with the arguments mode, padding_mode and align_corners.
 
-    arrays: the arguments that are the input and the grid, for functions. modes: the modes by their names.
+    arrays: the arguments that are the input and the grid, for functions. modes, flags: the modes and
+    `align_corners` by what is written.
     """
     return LayerSignature(
         signature,
@@ -28,9 +34,7 @@ def grid_sampling_layer(
         {
             "mode": choice_argument("mode", modes),
             "padding_mode": modes_argument("padding_mode", *map(str, OutsideMode)),
-            "align_corners": choice_argument(
-                "align_corners", {True: True, False: False, None: False, 1: True, 0: False}
-            ),
+            "align_corners": choice_argument("align_corners", flags),
         },
         array_arguments=arrays,
         adjust=_with_points,
