@@ -28,6 +28,7 @@ NOT_PARSED_BACK = {
         if not surface.startswith(("torch", "tf", "keras", "jax", "flax"))
     },
     ("openvino.opset", "grid_sample"): "its attributes are a dictionary",
+    **{(surface, "grid_sample"): "a function, not a layer" for surface in ("torch.nn", "paddle.nn")},
     ("mxnet.nd", "grid_sample"): "its grid has another layout",
     ("torch.nn", "fractional_max_pool"): "its samples are reversed",
     ("torch.nn.functional", "fractional_max_pool"): "its samples are reversed",
