@@ -79,7 +79,7 @@ FLOATS = frozenset({"float16", "float32", "float64"})
 NODE_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, FLOATS),
     **dict.fromkeys(("max_pool", "max_pool_with_indices"), FLOATS | BYTE_INTEGERS),
-    **dict.fromkeys(("lp_pool", "max_unpool", "global_max_pool", "fold"), frozenset[str]()),
+    **dict.fromkeys(("lp_pool", "max_unpool", "global_max_pool", "fold", "affine_grid"), frozenset[str]()),
     **dict.fromkeys(("quantize", "dequantize", "quantized_conv"), frozenset[str]()),
     "resize": FLOATS | {"uint8"},
     "pad": ALL_DTYPES - {"bfloat16"},

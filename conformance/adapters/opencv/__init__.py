@@ -57,6 +57,7 @@ NO_VOLUME_INDICES = Unsupported("MaxPool with indices takes at most two spatial 
 NO_RESIZE_RANK = Unsupported("Resize takes two spatial axes", rejected_call=ANY_CALL)
 NO_EVEN_SIZE = Unsupported('LRN: "size % 2 == 1 && size > 0"', rejected_call=ANY_CALL)
 NO_LRN_RANK = Unsupported("LRN takes two spatial axes")
+FLOAT32_GRID = Unsupported("AffineGrid returns float32 for every dtype")
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 # Not run: neither a verdict nor a ledger entry could be stable.
 NO_CROP = Unsupported('(-215:Assertion failed) interp_mode != "tf_crop_and_resize"')
@@ -83,6 +84,8 @@ def _no_kernel(node: str, dtype: str) -> Unsupported:
         return Unsupported(f'"the model cannot be loaded: Unsupported operations: {node}"')
     if node == "Col2Im":
         return Unsupported('"Can\'t create layer of type Col2Im"')
+    if node == "AffineGrid":
+        return FLOAT32_GRID
     if node == "Resize" and dtype == "float64":
         return FLOAT32_RESIZE
     return Unsupported(f"{node} has no kernel for {dtype}")

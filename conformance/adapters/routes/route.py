@@ -17,7 +17,8 @@ from conformance.adapters.api import (
     calls_with_other_sizes,
     function_lines,
 )
-from conformance.adapters.api.normalization.recipes import NOT_WRITTEN
+from conformance.adapters.api.normalization import recipes as normalization
+from conformance.adapters.api.resizing import affine_grids
 from conformance.cases.operators import WEIGHT_INPUTS
 from reports.results.vocabulary import Level
 
@@ -95,12 +96,15 @@ def module_lines(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[
     ]
 
 
-def _without_normalization(source: Surface) -> Surface:
-    """Return the source without local response normalization, which no route exports yet."""
-    if "lrn" not in source.lowerings:
-        return source
-    lowerings, fallbacks = ({**those, **NOT_WRITTEN} for those in (source.lowerings, source.fallbacks))
-    return replace(source, lowerings=lowerings, fallbacks=fallbacks)
+NOT_EXPORTED: Mapping[str, Lowering] = {**normalization.NOT_WRITTEN, **affine_grids.NOT_WRITTEN}
+"""Operators that no route exports yet."""
+
+
+def _without_new_operators(source: Surface) -> Surface:
+    """Return the source without the operators that no route exports yet."""
+    missing = {name: lowering for name, lowering in NOT_EXPORTED.items() if name in source.lowerings}
+    lowerings, fallbacks = ({**those, **missing} for those in (source.lowerings, source.fallbacks))
+    return replace(source, lowerings=lowerings, fallbacks=fallbacks) if missing else source
 
 
 def make_route(
@@ -147,7 +151,7 @@ def make_route(
         return replace(surface, with_sizes=lambda one, sizes: replace(one, wrap_program=wrapper(runner, sizes)))
 
     route = replace(
-        _without_normalization(source),
+        _without_new_operators(source),
         name=name,
         to_numpy=to_numpy,
         words={},

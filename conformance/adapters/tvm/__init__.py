@@ -15,6 +15,7 @@ from functools import partial
 
 from conformance.adapters.api import Code, Step, Unsupported
 from conformance.adapters.api.normalization.recipes import NOT_WRITTEN
+from conformance.adapters.api.resizing import affine_grids
 from conformance.adapters.api.resizing.rules import resized_extents
 from conformance.adapters.onnx import BFLOAT16_CONVERSION, nodes
 from conformance.adapters.onnx.dtypes import unsupported_by_schema, unsupported_output_padding
@@ -108,6 +109,7 @@ SURFACES = (
             "resize": partial(nodes.resize, all_axes=True),
             "max_pool_with_indices": max_pool_values,
             **NOT_WRITTEN,
+            **affine_grids.NOT_WRITTEN,
         },
         bfloat16=BFLOAT16_CONVERSION,
     ),
