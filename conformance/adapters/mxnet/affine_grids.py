@@ -14,7 +14,7 @@ NO_DTYPE = Unsupported('GridGenerator takes float32 only: "Other DTypes are not 
 def affine_grid(step: Step, api: ArrayApi) -> Code:
     """Return the call. Its matrices are rows of six numbers, and its grid has the coordinates on the second axis."""
     given = step.parameters
-    if step.shape[1] != PLANE_AXES:
+    if len(given["grid_size"]) != PLANE_AXES:
         return NO_AXES
     if not given.get("align_corners", True):
         return NO_EDGES

@@ -28,6 +28,7 @@ NOT_PARSED_BACK = {
         if not surface.startswith(("torch", "tf", "keras", "jax", "flax"))
     },
     **{(surface, "grid_sample"): "layers with a grid are not read yet" for surface in DIALECTS},
+    **{(surface, "affine_grid"): "grids are not read yet" for surface in DIALECTS},
     ("torch.nn", "fractional_max_pool"): "its samples are reversed",
     ("torch.nn.functional", "fractional_max_pool"): "its samples are reversed",
     ("openvino.opset", "fold"): "its sizes are arrays",
