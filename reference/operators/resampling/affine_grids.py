@@ -55,7 +55,8 @@ def affine_grid(x: npt.ArrayLike, grid_size: int | Sequence[int], *, align_corne
         return sum(moved, Fraction(float(wide[item, row, -1])))
 
     def multiply(matrices: Array, coordinates: Array) -> Array:
-        return np.matmul(coordinates, matrices.transpose(0, 2, 1)).reshape(call.output)
+        points: Array = np.matmul(coordinates, matrices.transpose(0, 2, 1)).reshape(call.output)
+        return points
 
     with np.errstate(all="ignore"):
         special = None if all_finite(wide) else multiply(finite_signs(wide), np.sign(call.coordinates))
@@ -83,7 +84,8 @@ def affine_grid_grad(
     wide = to_float64(check_gradient(grad, call.x, call.output))
 
     def multiply(gradients: Array, coordinates: Array) -> Array:
-        return np.matmul(_points(gradients).transpose(0, 2, 1), coordinates)
+        total: Array = np.matmul(_points(gradients).transpose(0, 2, 1), coordinates)
+        return total
 
     @cache
     def integers(item: int, row: int) -> Array:
@@ -97,7 +99,7 @@ def affine_grid_grad(
         axis = len(call.axes) - 1 - column
         sums = np.moveaxis(scaled, axis, 0).reshape(scaled.shape[axis], -1).sum(axis=1).tolist()
         shares = (coordinate * number for coordinate, number in zip(call.axes[axis], sums, strict=True))
-        return sum(shares, Fraction(0)) / 2**INTEGER_SHIFT_BITS
+        return sum(shares, Fraction(0)) / (1 << INTEGER_SHIFT_BITS)
 
     with np.errstate(all="ignore"):
         special = None if all_finite(wide) else multiply(finite_signs(wide), np.sign(call.coordinates))
