@@ -122,6 +122,16 @@ def test_small_results_are_exact_in_float64():
     assert reference.affine_grid(x, (1, 3))[0, 0].tolist() == [[-2 * tiny, tiny], [0, tiny], [2 * tiny, tiny]]
 
 
+def test_products_that_underflow_are_added_before_they_are_rounded():
+    tiny = 5e-324
+    x = np.array([[[tiny, tiny, 0], [0, 0, 0]]], np.float64)
+    # The coordinates of the last cell are 2/3 and 2/3: each product alone is rounded to the smallest number.
+    assert reference.affine_grid(x, (3, 3))[0, 2, 2, 0] == tiny
+    grad = np.zeros((1, 3, 3, 2))
+    grad[0, :2, 2, 0] = tiny
+    assert reference.affine_grid_grad(grad, x, (3, 3))[0, 0].tolist() == [tiny, -tiny, 2 * tiny]
+
+
 def test_the_bound_counts_the_columns_and_the_rounded_coordinates():
     exact = OPERATORS["affine_grid"](DIGITS, (1, 2))
     assert exact.terms.tolist() == [[[[3, 3], [3, 3]]]]
