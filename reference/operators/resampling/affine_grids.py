@@ -30,9 +30,6 @@ COORDINATE_ROUNDOFFS = 8
 # Roundings of a float64 sum besides its additions: a coordinate, a product, and one to spare.
 FURTHER_FLOAT64_ROUNDINGS = 3
 
-# Errors of a bound in float64.
-SLACK = ROUNDING_SLACK + 2.0**-40
-
 
 @operator
 def affine_grid(x: npt.ArrayLike, grid_size: int | Sequence[int], *, align_corners: bool = False) -> Exact:
@@ -61,8 +58,8 @@ def affine_grid(x: npt.ArrayLike, grid_size: int | Sequence[int], *, align_corne
     with np.errstate(all="ignore"):
         special = None if all_finite(wide) else multiply(finite_signs(wide), np.sign(call.coordinates))
         finite = with_finite_only(wide)
-        magnitude = multiply(np.abs(finite), np.abs(call.coordinates)) * SLACK
-        extra = COORDINATE_ROUNDOFFS * np.abs(finite[:, :, :-1]).sum(axis=-1) * SLACK
+        magnitude = multiply(np.abs(finite), np.abs(call.coordinates)) * ROUNDING_SLACK
+        extra = COORDINATE_ROUNDOFFS * np.abs(finite[:, :, :-1]).sum(axis=-1) * ROUNDING_SLACK
         pair = _pair(multiply(finite, call.coordinates), magnitude, terms)
     return round_result(
         pair, call.x.dtype, exactly, special=special, terms=np.full(call.output, terms, np.int64),
@@ -105,7 +102,7 @@ def affine_grid_grad(
         special = None if all_finite(wide) else multiply(finite_signs(wide), np.sign(call.coordinates))
         finite = with_finite_only(wide)
         terms = math.prod(call.output[1:-1])
-        slack = SLACK + terms * 2.0**-52
+        slack = ROUNDING_SLACK + terms * 2.0**-52
         magnitude = multiply(np.abs(finite), np.abs(call.coordinates)) * slack
         is_moved = np.append(np.ones(len(call.axes)), 0.0)
         extra = COORDINATE_ROUNDOFFS * _points(np.abs(finite)).sum(axis=1)[:, :, None] * is_moved * slack

@@ -151,6 +151,12 @@ def test_the_bound_of_the_gradient_counts_the_cells():
     assert np.allclose(exact.extra, [[[96, 96, 0]] * 2], rtol=1e-9)
 
 
+def test_the_terms_are_those_of_one_image():
+    x, grad = random_call((2, 3), np.float32)
+    assert (OPERATORS["affine_grid"](x, (2, 3)).terms == 3).all()
+    assert (OPERATORS["affine_grid_grad"](grad, x, (2, 3)).terms == 6).all()
+
+
 @pytest.mark.parametrize("size", [(9, 31), (3, 11, 7)])
 @pytest.mark.parametrize("align", [False, True])
 def test_the_bound_covers_coordinates_in_float32(size, align):
