@@ -149,6 +149,7 @@ def test_the_bound_of_the_gradient_counts_the_cells():
     assert (exact.magnitude >= [8, 12, 12]).all()
     # The last column is multiplied by 1, which no framework rounds.
     assert np.allclose(exact.extra, [[[96, 96, 0]] * 2], rtol=1e-9)
+    assert (exact.extra >= [96, 96, 0]).all()
 
 
 def test_the_terms_are_those_of_one_image():
