@@ -159,7 +159,7 @@ def _points(gradients: Array) -> Array:
 
 
 def _pair(total: Array, magnitude: Array, terms: int) -> FloatPair:
-    """Return a sum of products in float64 with its error. A sum that overflows is unknown."""
+    """Return a sum of products in float64 with its error. A sum that overflows is unknown: its error overflows too."""
     error = magnitude * ((terms + FURTHER_FLOAT64_ROUNDINGS) * 2.0**-53) + terms * UNDERFLOW_ERROR
-    is_known = np.isfinite(total) & np.isfinite(error)
+    is_known = np.isfinite(error)
     return FloatPair(np.where(is_known, total, 0.0), np.zeros(total.shape), np.where(is_known, error, np.inf))
