@@ -36,7 +36,11 @@ from reference.operators.normalization import (
     response_normalization_grad as _response_normalization_grad,
 )
 from reference.operators.quantization import convolution as _quantized_convolution, quantizing as _quantization
-from reference.operators.resampling import grid_sampling as _grid_sampling, resizing as _resizing
+from reference.operators.resampling import (
+    affine_grids as _affine_grids,
+    grid_sampling as _grid_sampling,
+    resizing as _resizing,
+)
 from reference.registry import OPERATORS, values_only
 
 max_pool = values_only(_pooling.max_pool)
@@ -77,6 +81,8 @@ resize = values_only(_resizing.resize)
 resize_grad = values_only(_resizing.resize_grad)
 grid_sample = values_only(_grid_sampling.grid_sample)
 grid_sample_grad = values_only(_grid_sampling.grid_sample_grad)
+affine_grid = values_only(_affine_grids.affine_grid)
+affine_grid_grad = values_only(_affine_grids.affine_grid_grad)
 depth_to_space = values_only(_blocks.depth_to_space)
 depth_to_space_grad = values_only(_blocks.depth_to_space_grad)
 space_to_depth = values_only(_blocks.space_to_depth)
@@ -102,6 +108,8 @@ __all__ = [
     "adaptive_avg_pool_grad",
     "adaptive_max_pool",
     "adaptive_max_pool_grad",
+    "affine_grid",
+    "affine_grid_grad",
     "avg_pool",
     "avg_pool_grad",
     "conv",

@@ -227,6 +227,7 @@ class Geometry(Enum):
     FRACTIONS = "each output reads a window, and random samples place the windows"
     RESAMPLING = "each output interpolates the cells around its coordinate"
     SAMPLING = "each output interpolates the cells around a given point"
+    POINTS = "each output is a coordinate of a cell of a grid, multiplied by a matrix in x"
     TO_BLOCKS = "the channels of a cell become a block of cells"
     FROM_BLOCKS = "a block of cells becomes the channels of a cell"
     TO_COLUMNS = "a window of the padded input becomes the channels of a cell"
@@ -241,6 +242,7 @@ FAMILIES: Mapping[Geometry, str] = MappingProxyType(
         Geometry.PADS: "padding",
         Geometry.RESAMPLING: "resampling",
         Geometry.SAMPLING: "resampling",
+        Geometry.POINTS: "resampling",
         Geometry.TO_BLOCKS: "blocks",
         Geometry.FROM_BLOCKS: "blocks",
         Geometry.TO_COLUMNS: "columns",
@@ -343,7 +345,7 @@ class Operator:
     @property
     def changes_channels(self) -> bool:
         """Whether an output channel is not computed from the input channel of the same number alone."""
-        return self.has_weights or self.geometry is Geometry.CHANNELS or self.geometry in CHANNEL_GEOMETRIES
+        return self.has_weights or self.geometry in {Geometry.CHANNELS, Geometry.POINTS, *CHANNEL_GEOMETRIES}
 
     @property
     def forward(self) -> str:

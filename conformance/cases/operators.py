@@ -47,6 +47,7 @@ __all__ = [
     "FORWARD_OPERATORS",
     "GRADIENT_SUFFIX",
     "INPUTS",
+    "MATRIX_AXES",
     "OPERATORS",
     "PARAMETERS",
     "PER_AXIS_KINDS",
@@ -115,6 +116,9 @@ _PARAMETERS = (
               id_prefix="include"),
     Parameter("output_size", ParameterKind.SIZES, None, "Extent of the output on each spatial axis.",
               required=True, id_prefix="to", always_in_id=True),
+    Parameter("grid_size", ParameterKind.CHANNEL_COUNTS, None,
+              "Extent of the grid on each axis. A matrix has a row for each axis, as channels.",
+              required=True, id_prefix="to", always_in_id=True, is_geometric=True),
     Parameter("size", ParameterKind.SIZES, None, "Extent of the resized output on each spatial axis.", id_prefix="to"),
     Parameter("scale", ParameterKind.SCALES, None,
               "Output cells for each input cell; the extent is rounded down. Instead of a size.", id_prefix="by"),
@@ -280,6 +284,8 @@ _PAD_PARAMETERS = (
 )
 SAMPLING_MODES = (ResizeMode.NEAREST, ResizeMode.LINEAR, ResizeMode.CUBIC)
 """The modes of sampling at the points of a grid."""
+MATRIX_AXES = (2, 3)
+"""Numbers of axes of a grid from matrices."""
 REGION_PARAMETERS = ("roi_start", "roi_end")
 """The parameters of resizing that select a part of x."""
 _RESIZE_PARAMETERS = (
@@ -336,6 +342,8 @@ _FORWARD_OPERATORS = (
              "coordinate.", Geometry.RESAMPLING, Arithmetic.AVERAGE, _RESIZE_PARAMETERS),
     Operator("grid_sample", "The input at the points of a grid: each output cell interpolates the input cells around "
              "its point.", Geometry.SAMPLING, Arithmetic.AVERAGE, _GRID_PARAMETERS, inputs=("x", "grid")),
+    Operator("affine_grid", "The coordinates of the cells of a grid, multiplied by a matrix: points for grid_sample.",
+             Geometry.POINTS, Arithmetic.AVERAGE, _parameters("grid_size", "align_corners")),
     Operator("depth_to_space", "The channels of each cell as a block of cells (pixel shuffle).",
              Geometry.TO_BLOCKS, Arithmetic.SELECTION, _parameters("block", "order")),
     Operator("space_to_depth", "Each block of cells as the channels of one cell (pixel unshuffle).",

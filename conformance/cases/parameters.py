@@ -22,7 +22,16 @@ from conformance.cases.case import (
     DrawnRegions,
     MixedDtype,
 )
-from conformance.cases.operators import INPUTS, PARAMETERS, Geometry, Operator, PaddingWord, ParameterKind, Rounding
+from conformance.cases.operators import (
+    INPUTS,
+    MATRIX_AXES,
+    PARAMETERS,
+    Geometry,
+    Operator,
+    PaddingWord,
+    ParameterKind,
+    Rounding,
+)
 from reference import Windows
 
 if TYPE_CHECKING:  # a run imports no YAML parser before it starts its first worker
@@ -143,6 +152,8 @@ def _per_axis_parameters(
     if operator.geometry is Geometry.FROM_COLUMNS:
         size = _repeat_per_axis(given["output_size"], rank)
         return {"output_size": size, **_window_parameters(given, size, inputs, invalid=invalid)}
+    if operator.geometry is Geometry.POINTS:
+        return {"grid_size": _repeat_per_axis(given["grid_size"], inputs["x"].shape[1])}
     kinds = {ParameterKind.SIZES, ParameterKind.SCALES}
     sizes = [one.name for one in operator.parameters if one.kind in kinds and given[one.name] is not None]
     return {name: _repeat_per_axis(given[name], rank) for name in sizes}
@@ -229,12 +240,26 @@ def check_extents(parameters: Mapping[str, Any], inputs: Mapping[str, ArraySpec]
     x, kernel = inputs["x"].shape, inputs.get("kernel")
     if kernel and len(kernel.shape) != len(x):
         raise CaseError(("kernel", "shape"), f"{list(kernel.shape)} has {len(kernel.shape)} axes, but x has {len(x)}")
-    sizes = parameters.get("output_size", ())
-    if min(sizes, default=least_output_size) < least_output_size:
-        raise CaseError(("output_size",), f"{list(sizes)} must be at least {least_output_size} along every axis")
+    for name in ("output_size", "grid_size"):
+        sizes = parameters.get(name, ())
+        if min(sizes, default=least_output_size) < least_output_size:
+            raise CaseError((name,), f"{list(sizes)} must be at least {least_output_size} along every axis")
+    if "grid_size" in parameters:
+        _check_matrices(parameters["grid_size"], x)
     for name, word in NUMBER_NAMES.items():
         if math.isnan(parameters.get(name, 1)):
             raise CaseError((name,), f"{word} must not be nan")
+
+
+def _check_matrices(grid: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """Raise CaseError unless the grid has 2 or 3 axes, and its matrices have as many rows, and a column more."""
+    axes = len(grid)
+    if axes not in MATRIX_AXES:
+        raise CaseError(("grid_size",), f"{list(grid)} has {axes} entries: expected 2 or 3")
+    if shape[1:] != (axes, axes + 1):
+        raise CaseError(
+            ("x", "shape"), f"{list(shape)}: expected matrices of {axes} x {axes + 1}, [n, {axes}, {axes + 1}]"
+        )
 
 
 def _spread_scalars(given: Mapping[str, Any], window: Any, rank: int) -> dict[str, Any]:

@@ -150,8 +150,10 @@ class Step:
         return (self.shape[0], self.channels, *self._extents())
 
     def _channels_without_weights(self) -> int:
-        """Return the number of output channels without weights: only blocks and columns change it."""
+        """Return the number of output channels without weights: only blocks, columns and grids change it."""
         described = OPERATORS.get(self.operator)
+        if described is not None and described.geometry is Geometry.POINTS:
+            return int(self.parameters["grid_size"][0])
         if described is None or described.geometry not in CHANNEL_GEOMETRIES:
             return self.shape[1]
         has_block = "block" in described.defaults
@@ -227,6 +229,8 @@ GEOMETRY_EXTENTS: Mapping[Geometry, Callable[[Step], tuple[int, ...]]] = Mapping
         Geometry.CHANNELS: lambda step: step.shape[2:],
         Geometry.CELLS: lambda step: step.shape[2:],
         Geometry.RESAMPLING: lambda step: tuple(axis.output for axis in step.resampled),
+        # The output (n, *grid_size, axes) has the axes of the grid in place of channels and spatial axes.
+        Geometry.POINTS: lambda step: (*step.parameters["grid_size"][1:], step.shape[1]),
         Geometry.TO_BLOCKS: lambda step: tuple(step._block() * extent for extent in step.shape[2:]),
         Geometry.FROM_BLOCKS: lambda step: tuple(_quotient(extent, step._block()) for extent in step.shape[2:]),
     }

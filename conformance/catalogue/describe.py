@@ -127,7 +127,8 @@ def _cost_lines(cost: Cost) -> list[str]:
 
 def backend_lines(versions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield each backend with a line of text: its name, its installed version, and its surfaces."""
+    width = max(map(len, registry.backend_names()))
     for name in registry.backend_names():
         backend = registry.get_backend(name)
         state = versions.get(name, "not installed")
-        yield name, f"{name:<12} {state:<16} {', '.join(surface.name for surface in backend.surfaces)}"
+        yield name, f"{name:<{width}} {state:<16} {', '.join(surface.name for surface in backend.surfaces)}"

@@ -13,6 +13,7 @@ import numpy as np
 from conformance.cases.arrays import dtype_kind
 from conformance.cases.generators import DtypeKind, GeneratorName
 from conformance.cases.operators import (
+    MATRIX_AXES,
     PARAMETERS,
     PER_AXIS_KINDS,
     REGION_PARAMETERS,
@@ -275,6 +276,12 @@ def _has_valid_sampling(level: FactorLevels, _size: Sequence[int], rank: int) ->
     return level.get("mode") != ResizeMode.CUBIC or rank == PLANE_RANK
 
 
+def _has_valid_matrices(level: FactorLevels, _size: Sequence[int], rank: int) -> bool:
+    """Whether the grid has 2 or 3 axes, and two cells on every axis to align. Its matrices have one spatial axis."""
+    grid = level["grid_size"]
+    return rank == 1 and len(grid) in MATRIX_AXES and not (level.get("align_corners") and 1 in grid)
+
+
 def _has_whole_blocks(level: FactorLevels, size: Sequence[int], _rank: int) -> bool:
     """Whether the block divides every extent."""
     return not any(extent % level["block"] for extent in size)
@@ -334,6 +341,7 @@ GEOMETRY_CHECKS: Mapping[Geometry, Callable[[FactorLevels, Sequence[int], int], 
         Geometry.CELLS: _fits_channels,
         Geometry.RESAMPLING: _has_valid_resampling,
         Geometry.SAMPLING: _has_valid_sampling,
+        Geometry.POINTS: _has_valid_matrices,
         # The number of channels of a row is a multiple of the cells of a block.
         Geometry.TO_BLOCKS: _is_always_possible,
         Geometry.FROM_BLOCKS: _has_whole_blocks,

@@ -43,6 +43,8 @@ def _shapes(operator: Operator, levels: FactorLevels) -> dict[str, list[int]]:
     rank, groups, channels, out = (levels[name] for name in ("rank", "groups", "channels", "out"))
     window = level_per_axis(levels.get("window", 1), rank)
     multiple, extents = operator.channel_multiple(levels, rank), _extents(operator, levels)
+    if operator.geometry is Geometry.POINTS:
+        channels = len(levels["grid_size"])
     return {
         "x": [levels["batch"], channels * multiple, *extents],
         "kernel": list(operator.kernel_shape(channels, out, groups, window)),
@@ -51,8 +53,10 @@ def _shapes(operator: Operator, levels: FactorLevels) -> dict[str, list[int]]:
 
 
 def _extents(operator: Operator, levels: FactorLevels) -> tuple[int, ...]:
-    """Return the spatial extents of x. Those of columns are the numbers of windows of the output."""
+    """Return the spatial extents of x. Those of columns and matrices follow from the output."""
     rank = levels["rank"]
+    if operator.geometry is Geometry.POINTS:
+        return (len(levels["grid_size"]) + 1,)
     if operator.geometry is not Geometry.FROM_COLUMNS:
         return level_per_axis(levels["extent"], rank)
     size, window, stride, dilation = (

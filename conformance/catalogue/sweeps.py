@@ -136,8 +136,8 @@ class Sweep:
                 raise ValueError(f"key 'factors': {product} {product_name} exceed the limit of {limit}")
 
     def _check_extent(self, operator: Operator) -> None:
-        """Raise ValueError unless there are extents of x. Those of columns are the numbers of windows of the output."""
-        is_derived = operator.geometry is Geometry.FROM_COLUMNS
+        """Raise ValueError unless there are extents of x. Those of columns and matrices follow from the output."""
+        is_derived = operator.geometry in {Geometry.FROM_COLUMNS, Geometry.POINTS}
         if is_derived and "extent" in self.factors:
             raise ValueError(f"key 'factors.extent': {self.operator} has no such factor")
         if not is_derived and "extent" not in self.factors:
@@ -239,7 +239,7 @@ class Sweep:
         """Whether the geometry of a row is valid and does not repeat a geometry with equal level names."""
         level = self._levels_of_row(row)
         rank = level["rank"]
-        # Sweeps of fold have no extents: they follow from the output size.
+        # Sweeps of fold and affine_grid have no extents: they follow from the output size.
         size = level_per_axis(level.get("extent", 1), rank)
         for factor, number in zip(self.factors, row, strict=True):
             known = self._level_names(factor, rank)

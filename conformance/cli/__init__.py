@@ -91,7 +91,7 @@ class LazyCommands(Mapping[str, click.Command]):
     help="Print the versions of the suite and of its catalogue, and exit.",
 )
 def cli() -> None:
-    """Test whether neural-network frameworks agree on their window operators: pooling, padding and convolution.
+    """Test whether neural-network frameworks agree on pooling, padding, convolution and resizing.
 
     Run cases on backends, compare every result with an exact reference, and report the differences.
 

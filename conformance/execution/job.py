@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from conformance.adapters.api import Program
+from conformance.adapters.api import Program, RouteBatch
 from conformance.cases.arrays import Array
 from conformance.judging.verdict import ProgramOutcome
 
@@ -31,15 +31,33 @@ DEFAULT_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
+class JobPart:
+    """How a job runs in a batch: its program up to the export, and whether an outcome is the one that its case expects.
+
+    batch: that of its surface. kind: operator and dtype of the case, on which refusals depend
+    most; "" for a case of no kind. has_value: whether the case expects a value, and not an answer.
+    """
+
+    batch: RouteBatch
+    program: Program
+    passes: Callable[[ProgramOutcome], bool]
+    kind: str = ""
+    has_value: bool = False
+
+
+@dataclass(frozen=True)
 class Job:
     """A program to run on inputs.
 
     expect_failure: whether the program is known to crash or hang its process. It is not retried then.
+    part: how it runs in a batch, None if it runs alone. is_batch: whether it is one itself. It is not retried then.
     """
 
     program: Program
     inputs: Sequence[Array]
     expect_failure: bool = False
+    part: JobPart | None = None
+    is_batch: bool = False
 
     @cached_property
     def input_bytes(self) -> int:

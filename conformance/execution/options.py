@@ -20,7 +20,8 @@ class RunOptions:
     selection: level, filters and shard; paths: case files, folders and exports, empty for the built-in catalogue;
     limits: of one worker process; jobs: number of parallel workers, None for a number that suits the programs and the
     cores; repeat: how many times each case is run; use_caches: whether programs and expected results are cached on
-    disk; resume: whether to complete partial results files; out: output folder.
+    disk; resume: whether to complete partial results files; out: output folder; batches: whether programs of routes run
+    in batches.
     """
 
     selection: Selection = DEFAULT_SELECTION
@@ -31,6 +32,7 @@ class RunOptions:
     use_caches: bool = False
     resume: bool = False
     out: Path = Path("build/conformance")
+    batches: bool = True
 
 
 DEFAULT_OPTIONS = RunOptions()

@@ -23,13 +23,14 @@ from conformance.adapters.api import Backend, Program, Surface, Unsupported
 from conformance.cases.case import Case
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.confirmation import Confirmer
-from conformance.execution.job import Job, WorkerFailed
+from conformance.execution.job import Job, JobPart, WorkerFailed
 from conformance.execution.lone_worker import LoneWorker
 from conformance.execution.options import DEFAULT_OPTIONS, RunOptions
 from conformance.execution.pool import WorkerPool, mode_workers, worker_count
 from conformance.execution.records import case_record_line, environment_record, program_record
 from conformance.execution.results_file import ResultsFile, remove_results_file
-from conformance.execution.stages import StageRunner
+from conformance.execution.routes.batches import batched_outcomes
+from conformance.execution.routes.stages import StageRunner
 from conformance.execution.task import FATAL_OUTCOMES, ComputeExpected, Task, TaskJudge, in_run_order, run_order
 from conformance.execution.worker_process import Worker
 from conformance.judging.expected import Expected, compute_expected
@@ -37,6 +38,7 @@ from conformance.judging.ledger import Ledger
 from conformance.judging.verdict import ProgramOutcome
 from conformance.translation.lowering import translate
 from conformance.translation.program_cache import ProgramCache
+from conformance.translation.routes.batch import batch_part
 from reports.results import (
     CatalogueIdentity,
     ConventionRecord,
@@ -46,6 +48,7 @@ from reports.results import (
     ResultRecord,
     SelectionRecord,
     ShardRecord,
+    Status,
 )
 
 MAX_EXPECTED_IN_MEMORY = 64
@@ -146,11 +149,11 @@ class Run:
         program = Unsupported(reason) if reason else self.translate(case, surface)
         return Task(case, surface, self._unique_programs.setdefault(program, program), number)
 
-    def make_job(self, task: Task) -> Job:
-        """Return the job of a task that has a program. Requires a started worker."""
+    def make_job(self, task: Task, part: JobPart | None = None) -> Job:
+        """Return the job of a task that has a program. Requires a started worker. part: how it runs in a batch."""
         assert isinstance(task.program, Program)  # noqa: S101 - callers skip unsupported tasks
         fatal = not FATAL_OUTCOMES.isdisjoint(self.judge.expected_failures(task))
-        return Job(task.program, tuple(self.expected(task.case).inputs.values()), fatal)
+        return Job(task.program, tuple(self.expected(task.case).inputs.values()), fatal, part)
 
     def execute(
         self,
@@ -256,7 +259,7 @@ class Run:
         # The pool takes jobs ahead of the outcomes that it yields, so that workers run while results are judged.
         for_jobs, for_results = tee(ordered)
         queued: deque[Expected] = deque()
-        outcomes = self.pool.outcomes(self._make_jobs(for_jobs, queued))
+        outcomes = self._outcomes(self._make_jobs(for_jobs, queued))
         for number, task in enumerate(for_results, 1):
             if isinstance(task.program, Program):
                 outcome = self.judge.combine_outcomes(task.case, [next(outcomes) for _ in range(self.repeat)])
@@ -266,6 +269,16 @@ class Run:
                 record = self._write_result(task, outcome, file)
             progress(number, remaining, record)
 
+    def _outcomes(self, jobs: Iterator[Job]) -> Iterator[ProgramOutcome]:
+        """Yield the outcome of each job, in order."""
+        return batched_outcomes(self.pool.outcomes, jobs) if self._has_batches else self.pool.outcomes(jobs)
+
+    @cached_property
+    def _has_batches(self) -> bool:
+        """Whether programs run in batches. A repeated program would be the same one in each."""
+        is_batched = any(surface.route and surface.route.batch for surface in self.surfaces)
+        return self.options.batches and self.repeat == 1 and is_batched
+
     def _make_jobs(self, tasks: Iterable[Task], queued: deque[Expected]) -> Iterator[Job]:
         """Yield the jobs of the tasks that have a program. Append the expected result of each to `queued`.
 
@@ -273,9 +286,23 @@ class Run:
         """
         for task in tasks:
             if isinstance(task.program, Program):
-                queued.append(self.expected(task.case))
+                expected = self.expected(task.case)
+                queued.append(expected)
                 # With one digest, all repetitions run in one worker and share the compiled program.
-                yield from [self.make_job(task)] * self.repeat
+                part = self._job_part(task, expected) if self._has_batches else None
+                yield from [self.make_job(task, part)] * self.repeat
+
+    def _job_part(self, task: Task, expected: Expected) -> JobPart | None:
+        """Return how a task runs in a batch, None if it runs alone, as one that is known not to pass does."""
+        stages, program = task.surface.route, batch_part(task.case, task.surface)
+        if stages is None or stages.batch is None or program is None or self.judge.is_known_to_differ(task):
+            return None
+
+        def passes(outcome: ProgramOutcome) -> bool:
+            return self.judge.judge_task(task, outcome, expected, is_final=False)[0].status == Status.PASS
+
+        kind = f"{task.case.operator} {task.case.dtype}"
+        return JobPart(stages.batch, program, passes, kind, has_value=expected.target is not None)
 
     def _write_result(
         self, task: Task, outcome: ProgramOutcome, file: ResultsFile, expected: Expected | None = None

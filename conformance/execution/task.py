@@ -30,6 +30,9 @@ FATAL_OUTCOMES = frozenset({Outcome.CRASHED, Outcome.TIMED_OUT})
 EXPECTED_FAILURES = FATAL_OUTCOMES | {Status.FLAKY}
 """Outcomes and statuses that change the place of a task in the execution order, if they are expected."""
 
+EXCEPTION_ANSWERS = FATAL_OUTCOMES | {Outcome.REJECTED}
+"""Outcomes without a value that are answers to conventions."""
+
 ComputeExpected = Callable[[Case], Expected]
 
 
@@ -117,6 +120,16 @@ class TaskJudge:
         if convention and (declaration := surface.declaration_for(convention, task.case.id)):
             listed.append(declaration.answer)
         return EXPECTED_FAILURES.intersection(listed)
+
+    def is_known_to_differ(self, task: Task) -> bool:
+        """Whether the ledger lists a task, or the same case on a part of its route, or its declared answer is no value.
+
+        Such a task does not pass, or it passes with an exception.
+        """
+        convention, surface = task.case.convention_id, self._surfaces[task.surface.name]
+        declaration = surface.declaration_for(convention, task.case.id) if convention else None
+        is_listed = any(self.ledger_entry(task, part) for part in (None, Part.SOURCE, Part.RUNTIME))
+        return is_listed or (declaration is not None and declaration.answer in EXCEPTION_ANSWERS)
 
     def combine_outcomes(self, case: Case, outcomes: Sequence[ProgramOutcome]) -> ProgramOutcome:
         """Combine the outcomes of the repeated runs of a case into one."""

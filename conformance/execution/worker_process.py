@@ -222,7 +222,7 @@ class Worker:
                 # The job that failed is not sent again with the others; the order of the others remains.
                 lost.extendleft(reversed(sent))
                 sent.clear()
-                retry = self.retry and reply.needs_retry and not job.expect_failure
+                retry = self.retry and reply.needs_retry and not (job.expect_failure or job.is_batch)
                 outcome = replace(self._retried_outcome(job, reply), alone=True) if retry else reply.outcome
                 # Before the yield, so that the next process starts while the pool waits for other workers.
                 self._fill_queue(sent, _drain(lost), min_queued)

@@ -29,6 +29,7 @@ class ProgramOutcome:
     that the program has changed, for example "flush-to-zero".
     alone: whether no other program has run in the process before. after_others: a description of the outcome in a
     process of other programs, if it was another one. process: the id of the supervisor of the worker, 0 if none.
+    evaluated: whether another implementation than the runtime of a route runs the exported model with a right result.
     """
 
     kind: Outcome
@@ -41,6 +42,7 @@ class ProgramOutcome:
     alone: bool = False
     after_others: str = ""
     process: int = field(default=0, compare=False)
+    evaluated: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from conformance.cases.invalid import VIOLATIONS, has_violation
 from conformance.cases.invalid.parameters import PARAMETER_VIOLATIONS
 from conformance.cases.operators import (
     GRADIENT_SUFFIX,
+    MATRIX_AXES,
     OPERATORS,
     WEIGHT_INPUTS,
     Arithmetic,
@@ -209,6 +210,10 @@ class CaseRequest:
         return [outputs, shape[1] // groups, *extents]
 
     def _default_shape(self) -> list[int]:
+        if self.case_operator.geometry is Geometry.POINTS:
+            size = self.parameters.get("grid_size")
+            axes = len(size) if isinstance(size, (list, tuple)) else MATRIX_AXES[0]
+            return [1, axes, axes + 1]
         return [1, self._default_channels(), *(self._default_extent(axis) for axis in range(self.spatial_rank))]
 
     def _default_channels(self) -> int:

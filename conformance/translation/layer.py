@@ -221,7 +221,10 @@ def _select_result(layer: LayerSignature, call: BoundCall, operator: str) -> Map
 
 def _make_request(operator: str, found: dict[str, Any], call: BoundCall) -> CaseRequest:
     of_inputs = {key: found.pop(key) for key in ("channels", "out_channels", "bias") if key in found}
-    operator, mode = found.pop("operator", operator), found.pop(PADDING_MODE, PadMode.CONSTANT)
+    operator = found.pop("operator", operator)
+    # That of grid_sample is a parameter of the operator.
+    pads_first = PADDING_MODE not in OPERATORS[operator].defaults
+    mode = found.pop(PADDING_MODE, PadMode.CONSTANT) if pads_first else PadMode.CONSTANT
     per_axis = next(
         (value for key in ("window", "pads") for value in [found.get(key)] if isinstance(value, tuple)), None
     )

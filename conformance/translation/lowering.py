@@ -64,7 +64,7 @@ def translate(case: Case, surface: Surface) -> Program | Unsupported:
 
 
 def _translate(case: Case, surface: Surface) -> Program | Unsupported:
-    if isinstance(case.expect, Rejected) and not surface.validates:
+    if isinstance(case.expect, Rejected) and (not surface.validates or case.operator in surface.unchecked_operators):
         return Unsupported(f"{surface.name} does not check its arguments, so it cannot reject them")
     if isinstance(case.expect, Answers) and not surface.answers_conventions:
         return Unsupported(f"{surface.name} transforms the call, whose own answer is that of other surfaces")

@@ -25,6 +25,7 @@ MAX_GROWTH = 100
 SAME_WORDS = (PaddingWord.SAME_UPPER, PaddingWord.SAME_LOWER)
 ONE_SIZE = Unsupported("the calls are written for one size of x")
 SIZES_OF_INDICES = Unsupported("the indices are those of one size of the output")
+SIZE_OF_MATRICES = Unsupported("the number of axes determines the size of a matrix")
 
 Lower = Callable[[Case], Any]
 """Returns the calls of a case on a surface, which are compared with those of other sizes."""
@@ -34,6 +35,8 @@ def other_sizes(case: Case, lower: Lower) -> Sizes | Unsupported:
     """Return the sizes of the inputs in further calls of the same program, or why there are none."""
     if "indices" in case.inputs:
         return SIZES_OF_INDICES
+    if OPERATORS[case.operator].geometry is Geometry.POINTS:
+        return SIZE_OF_MATRICES
     own = lower(case)
     resized = (one for growth in _growths(case) for one in _resized_cases(case, growth))
     fitting = (one for one in resized if _is_lowered_to(one, own, lower))

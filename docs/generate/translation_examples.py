@@ -89,6 +89,11 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
         CommonCall("Nearest", {"output_size": 4, "mode": "nearest"}),
         CommonCall("Cubic", {"output_size": 4, "mode": "cubic"}),
     ),
+    "affine_grid": (
+        CommonCall("A plane of 4 by 5 cells", {"grid_size": [4, 5]}),
+        CommonCall("A plane, corners aligned", {"grid_size": [4, 5], "align_corners": True}),
+        CommonCall("A volume", {"grid_size": [2, 3, 4]}),
+    ),
     "depth_to_space": (
         CommonCall("Blocks of 2 by 2, the cells of a block first", {"block": 2, "order": "dcr"}),
         CommonCall("Blocks of 2 by 2, the output channels first", {"block": 2, "order": "crd"}),

@@ -47,8 +47,15 @@ def test_extras_are_read_with_their_versions(tmp_path):
 
 
 def test_modules_of_an_adapter_are_those_of_its_package():
-    names = ["__init__.py", "blocks.py", "grid_sampling.py", "normalization.py", "padding_convolution.py"]
-    names += ["pooling.py", "quantization.py", "quantized_convolution.py", "resizing.py", "unfolding.py"]
+    names = ["__init__.py", "affine_grids.py", "blocks.py", "grid_sampling.py", "normalization.py"]
+    names += [
+        "padding_convolution.py",
+        "pooling.py",
+        "quantization.py",
+        "quantized_convolution.py",
+        "resizing.py",
+        "unfolding.py",
+    ]
     assert [path.name for path in adapter_modules("numpy")] == names
 
 

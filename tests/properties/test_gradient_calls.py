@@ -34,6 +34,7 @@ CALLS = {
     "pad_grad": ([X, [1, (-1, 2)]], (1, 2, 6, 6)),
     "resize_grad": ([X], (1, 2, 2, 2)),
     "grid_sample_grad": ([X, np.zeros((1, 2, 3, 2), np.float32), (2, 3)], (1, 2, 2, 3)),
+    "affine_grid_grad": ([np.zeros((1, 2, 3), np.float32), (4, 5)], (1, 4, 5, 2)),
     "depth_to_space_grad": ([np.zeros((1, 8, 2, 3), np.float32), 2], (1, 2, 4, 6)),
     "space_to_depth_grad": ([np.zeros((1, 2, 4, 6), np.float32), 2], (1, 8, 2, 3)),
     "unfold_grad": ([X, 2], (1, 8, 3, 4)),

@@ -37,7 +37,7 @@ for test in collect_testcases(None):
 json.dump(found, sys.stdout)
 """
 # The least number of tests of each node, so that an empty list cannot pass.
-LEAST = {"Resize": 39, "GridSample": 18, "DepthToSpace": 2, "SpaceToDepth": 4, "Col2Im": 5}
+LEAST = {"Resize": 39, "GridSample": 18, "AffineGrid": 4, "DepthToSpace": 2, "SpaceToDepth": 4, "Col2Im": 5}
 FRACTIONAL_SIZE = (
     "the coordinates of align_corners use 4 · 0.6 = 2.4 or 4 · 0.8 = 3.2 in place of the size of the output"
 )
@@ -113,6 +113,11 @@ def grid_sample(attributes, inputs):
     return OPERATORS["grid_sample"](x, grid, grid.shape[1:-1], align_corners=align, **given)
 
 
+def affine_grid(attributes, inputs):
+    x, size = inputs[0], whole(inputs[1])
+    return OPERATORS["affine_grid"](x, size[2:], align_corners=bool(attributes.get("align_corners", 0)))
+
+
 def blocks(operator, attributes, inputs):
     order = attributes.get("mode", "DCR").lower()
     return OPERATORS[operator](inputs[0], attributes["blocksize"], order=order)
@@ -134,6 +139,7 @@ def fold(attributes, inputs):
 CALLS = {
     "Resize": resize,
     "GridSample": grid_sample,
+    "AffineGrid": affine_grid,
     "DepthToSpace": lambda *given: blocks("depth_to_space", *given),
     "SpaceToDepth": lambda *given: blocks("space_to_depth", *given),
     "Col2Im": fold,

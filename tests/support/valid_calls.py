@@ -10,6 +10,7 @@ import reference
 X = np.arange(2 * 2 * 4 * 5, dtype=np.float32).reshape(2, 2, 4, 5)
 BLOCKS = np.arange(2 * 8 * 4 * 6, dtype=np.float32).reshape(2, 8, 4, 6)
 KERNEL = np.ones((2, 2, 2, 2), np.float32)
+MATRICES = np.arange(2 * 2 * 3, dtype=np.float32).reshape(2, 2, 3)
 BIAS = np.ones(2, np.float32)
 
 # The arrays and the required parameters of operators for which those of default_call() are not valid.
@@ -20,6 +21,7 @@ CALLS = {
     "pad": ([X], {"pads": 1}),
     "resize": ([X], {"size": 2}),
     "grid_sample": ([X, np.full((2, 2, 3, 2), 0.25, np.float32)], {"output_size": (2, 3)}),
+    "affine_grid": ([MATRICES], {"grid_size": (4, 5)}),
     "depth_to_space": ([BLOCKS], {"block": 2}),
     "space_to_depth": ([BLOCKS], {"block": 2}),
     "fold": ([np.arange(2 * 8 * 3 * 4, dtype=np.float32).reshape(2, 8, 3, 4)], {"output_size": (4, 5), "window": 2}),

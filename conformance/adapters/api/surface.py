@@ -155,6 +155,7 @@ class Surface:
     ones_expression: an array of ones in the layout of `x`. Averages at the border count cells with it.
     takes_flat_pads: whether its padding accepts one flat list of pads.
     validates: whether its calls check their arguments. If not, cases that must be rejected are not run.
+    unchecked_operators: operators whose calls do not check their arguments, as for `validates`.
     answers_conventions: whether it runs the cases of conventions.
     max_level: the highest level that the surface runs.
     slow_tag: for a slow surface, the tag of cases that it always runs. Other cases run one level below the requested
@@ -195,6 +196,7 @@ class Surface:
     ones_expression: str = ""
     takes_flat_pads: bool = False
     validates: bool = True
+    unchecked_operators: frozenset[str] = frozenset()
     answers_conventions: bool = True
     max_level: Level = Level.EXHAUSTIVE
     slow_tag: str = ""
@@ -280,6 +282,7 @@ class RouteStages:
     model with another implementation than the runtime.
     is_independent: whether the evaluator shares no code with the runtime, so that an equal wrong result is that of
     the exporter. recipes: by operator, what to write so that the result remains the same.
+    batch: how several programs of the route run as one; None if each runs alone.
     """
 
     source_name: str
@@ -289,6 +292,25 @@ class RouteStages:
     evaluator: Surface | None = None
     is_independent: bool = True
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
+    batch: RouteBatch | None = None
+
+
+@dataclass(frozen=True)
+class RouteBatch:
+    """How several programs of a route run as one, with one exported model that has all their inputs and outputs.
+
+    part: a surface whose programs return a model and a tuple of its inputs, before the export.
+    lines: export `models`, a list of models, with `inputs`, a list of their inputs, run the exported model, and assign
+    `results`, an array of NumPy for each model. to_numpy: converts `x`, one of these arrays, to channels first.
+    max_programs: the largest number of programs in a model. evaluation: as lines, but run the model with another
+    implementation than the runtime; empty if there is none.
+    """
+
+    part: Surface
+    lines: Sequence[str]
+    to_numpy: str = "x"
+    max_programs: int = 40
+    evaluation: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -68,18 +68,20 @@ class Flax:
         include = parameters.get("count_include_pad", True)
         if parameters["divisor"] is not None:
             return Unsupported("flax average pooling has no divisor")
+        uses_default = include or not any(any(pair) for pair in padding_with_overhang(step))
+        counted = None if uses_default else "False"
         if not is_floating(step):
-            return Unsupported("flax averages of integers are not integers", rejected_call=self._pool_call(step))
+            integer_call = self._pool_call(step, count_include_pad=counted)
+            return Unsupported("flax averages of integers are not integers", rejected_call=integer_call)
         # Rounding up is written as padding at the end, and nn.avg_pool counts all of its padding or none.
         if include and parameters["rounding"] != Rounding.FLOOR and any(step.windows.overhang):
             return Unsupported("cells past the padded input would be counted")
         # The counts without padding are an array of the default dtype, so the average of a 16-bit dtype is float32.
-        uses_default = include or not any(any(pair) for pair in padding_with_overhang(step))
         if step.gradient and not uses_default and step.dtype in SHORT_FLOATS:
             return Unsupported(
                 "flax averages without padding cells are float32, which does not match a gradient of 16-bit numbers"
             )
-        return self.pool(step, count_include_pad=None if uses_default else "False")
+        return self.pool(step, count_include_pad=counted)
 
     def pool_without_indices(self, step: Step) -> Code:
         """Return the pooling function, which returns no indices."""

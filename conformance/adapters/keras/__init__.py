@@ -30,6 +30,7 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_lowering,
 )
+from conformance.adapters.api.normalization.recipes import NormalizationRecipe
 from conformance.adapters.keras import blocks, columns, convolution, padding, pooling, resizing, words
 from conformance.adapters.keras.engines import ENGINES, Engine
 from conformance.adapters.tensorflow.words import DTYPE_POLICY
@@ -62,6 +63,10 @@ NO_FRACTIONAL_POOLING = unsupported_lowering("Keras has no fractional pooling")
 FLOATING_OPERATORS = ("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities")
 CONVOLUTION_OPERATORS = ("conv", "conv_transpose")
 
+NORMALIZATION = NormalizationRecipe(
+    "keras.ops.pad({x}, {pads})", True, 'keras.ops.cast(x, "float32")', 'keras.ops.cast(x, "{dtype}")'
+)
+
 
 def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping[str, Lowering]:
     """Return the compositions that the surfaces of an engine share."""
@@ -80,6 +85,7 @@ def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping
     }
     compositions |= dict.fromkeys(BLOCK_OPERATORS, blocks.BLOCKS_OR_RECIPE)
     compositions["unfold"] = columns.RECIPE
+    compositions["lrn"] = NORMALIZATION
     compiled = {name: partial(pooling.compiled, engine, lowering) for name, lowering in compositions.items()}
     return {**compiled, "pad": partial(padding.gathered_pad, engine)}
 

@@ -30,7 +30,16 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_operators,
 )
-from conformance.adapters.litert import blocks, convolution, padding, pooling, quantized_convolution, resizing, words
+from conformance.adapters.litert import (
+    blocks,
+    convolution,
+    normalization,
+    padding,
+    pooling,
+    quantized_convolution,
+    resizing,
+    words,
+)
 from conformance.adapters.litert.dtypes import KERNEL_DTYPES, XNNPACK_DTYPES, limit_floats, unsupported_dtypes
 from conformance.adapters.litert.graph import GRAPH_SOURCE, graph_lines
 from conformance.adapters.litert.options import node, through_plane
@@ -93,6 +102,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "pad": padding.pad,
     **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
     "resize": resizing.resize,
+    "lrn": normalization.lrn,
     "relu": lambda _step: node("RELU", ["x"]),
     **UNSUPPORTED_OPERATORS,
 }
@@ -110,6 +120,7 @@ FIELDS: dict[str, Any] = {
             }
         ),
         "pad": padding.gathered_pad,
+        "lrn": normalization.fallback,
     },
     "words": words.WORDS,
     "building_blocks": {

@@ -25,6 +25,8 @@ from conformance.adapters.api import (
     unsupported_operators,
 )
 from conformance.adapters.api.blocks.recipes import BlockRecipe
+from conformance.adapters.api.columns.recipes import UnfoldRecipe
+from conformance.adapters.api.normalization.recipes import NormalizationRecipe
 from conformance.adapters.mlx import convolution, resizing, windows
 
 PACKAGES = ("mlx", "numpy")
@@ -47,6 +49,7 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "fractional_max_pool": "MLX has no fractional pooling",
         "stochastic_pool": "MLX has no stochastic pooling",
         "stochastic_pool_probabilities": "MLX has no stochastic pooling",
+        "unfold": "MLX has no call that copies the cells of windows to channels",
     }
 )
 NO_FLOAT64 = Unsupported("mx.array converts float64 to float32 unless the call names the dtype")
@@ -55,7 +58,7 @@ NO_INTEGER_CONVOLUTION = Unsupported("convolutions take floating-point numbers o
 DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING - {"float64"},
     **dict.fromkeys(
-        (*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad", "resize", "relu", "negate"), ALL_DTYPES - {"float64"}
+        (*SELECTION_OPERATORS, *BLOCK_OPERATORS, "unfold", "pad", "resize", "relu", "negate"), ALL_DTYPES - {"float64"}
     ),
 }
 UNSUPPORTED_DTYPES = {
@@ -92,6 +95,8 @@ SHARED: Mapping[str, Lowering] = {
 FALLBACKS: Mapping[str, Lowering] = {
     **windows.FALLBACKS,
     **dict.fromkeys(BLOCK_OPERATORS, BlockRecipe(channels_last=True)),
+    "unfold": UnfoldRecipe(windows.COMPOSED, BlockRecipe(channels_last=True)),
+    "lrn": NormalizationRecipe("mx.pad({x}, {pads})", True, "x.astype(mx.float32)", "x.astype(mx.{dtype})"),
     "conv": convolution.fallback_conv,
     "conv_transpose": convolution.fallback_transpose,
 }

@@ -31,6 +31,7 @@ from conformance.adapters.api import (
     unsupported_operators,
 )
 from conformance.adapters.mxnet import (
+    affine_grids,
     blocks,
     columns,
     convolution as weights,
@@ -96,6 +97,7 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "stochastic_pool_probabilities": "MXNet has no stochastic pooling",
         "resize": "BilinearResize2D and UpSampling take mxnet.nd arrays only",
         "grid_sample": "BilinearSampler takes mxnet.nd arrays only",
+        "affine_grid": "GridGenerator takes mxnet.nd arrays only",
     }
 )
 
@@ -125,6 +127,7 @@ UNSUPPORTED_DTYPES = {
     **dict.fromkeys(COPYING_OPERATORS, missing_dtypes()),
     "resize": floating_only("resizing"),
     "grid_sample": floating_only("BilinearSampler"),
+    "affine_grid": floating_only("GridGenerator"),
     **dict.fromkeys(COLUMN_OPERATORS, floating_only("im2col")),
     "lrn": floating_only("LRN"),
     **{one: {**missing_dtypes(), "bool": NO_BOOL_TRANSPOSE} for one in BLOCK_OPERATORS},
@@ -147,6 +150,7 @@ FALLBACKS: Mapping[str, Lowering] = {
     "unfold": partial(columns.recipe, padding.NP_API),
     "resize": partial(resizing.resize, api=padding.NP_API),
     "grid_sample": partial(grid_sampling.grid_sample, api=padding.NP_API),
+    "affine_grid": partial(affine_grids.affine_grid, api=padding.NP_API),
     "lp_pool": pooling.absolute_lp_pool,
 }
 # Written with a method of the array, which is the same for mxnet.np and mxnet.nd and works for empty arrays.
@@ -237,6 +241,7 @@ SURFACES = (
                     "adaptive_avg_pool": windows.adaptive_avg_pool_2d,
                     "resize": resizing.resize,
                     "grid_sample": grid_sampling.grid_sample,
+                    "affine_grid": affine_grids.affine_grid,
                 }
             ),
             "pad": nd.nonempty_arrays_only(nd.native_pad),

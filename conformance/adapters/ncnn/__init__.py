@@ -4,6 +4,7 @@ Differences from a direct translation:
 
 - A network computes one image. The programs run it for each image of the batch.
 - Kernels and biases are a file of weights, which ncnn reads with its bounds.
+- Local response normalization of rows and volumes is that of a plane with one row for all cells.
 - Storage in 16 bits is off, so that float32 is not rounded.
 - There are no gradients: ncnn runs inference only.
 """
@@ -13,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api import BLOCK_OPERATORS, Lowering, Surface, limit_axes
-from conformance.adapters.api.resizing import grid_sampling
-from conformance.adapters.ncnn import blocks, convolution, pooling, resizing
+from conformance.adapters.ncnn import blocks, columns, convolution, grid_sampling, normalization, pooling, resizing
 from conformance.cases.steps import BuildingBlock
 
 PACKAGES = ("ncnn", "numpy")
@@ -25,11 +25,13 @@ import ncnn
 import numpy as np
 
 
-def network(layer, parameters, *weights):
+def network(layer, parameters, *weights, inputs=("x",)):
     net = ncnn.Net()
     net.opt.num_threads = 1
     net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = False
-    if net.load_param_mem(f"7767517\\n2 2\\nInput x 0 1 x\\n{layer} y 1 1 x y {parameters}\\n"):
+    lines = [f"Input {name} 0 1 {name}" for name in inputs]
+    lines += [f"{layer} y {len(inputs)} 1 {' '.join(inputs)} y {parameters}"]
+    if net.load_param_mem("\\n".join(["7767517", f"{len(lines)} {len(lines)}", *lines, ""])):
         raise ValueError("load_param_mem rejects the parameters")
     with tempfile.NamedTemporaryFile() as file:
         # The first array has a tag of 32 bits before it: 0 for float32.
@@ -40,11 +42,12 @@ def network(layer, parameters, *weights):
     return net
 
 
-def compute(net, x):
+def compute(net, *batches):
     images = []
-    for image in x:
+    for inputs in zip(*batches):
         extractor = net.create_extractor()
-        extractor.input("x", ncnn.Mat(np.ascontiguousarray(image)).clone())
+        for name, image in zip(net.input_names(), inputs):
+            extractor.input(name, ncnn.Mat(np.ascontiguousarray(image)).clone())
         code, y = extractor.extract("y")
         if code:
             raise ValueError(f"extract returns {code}")
@@ -65,7 +68,9 @@ LOWERINGS: Mapping[str, Lowering] = {
             "pad": pooling.pad,
             **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
             "resize": resizing.resize,
-            **grid_sampling.NOT_WRITTEN,
+            "grid_sample": grid_sampling.grid_sample,
+            "lrn": normalization.lrn,
+            **dict.fromkeys(columns.NAMES, columns.columns),
             "conv": convolution.conv,
             "conv_transpose": convolution.transpose,
             "relu": lambda _step: 'compute(network("ReLU", ""), x)',
@@ -77,7 +82,10 @@ SURFACES = (
     Surface(
         "ncnn",
         LOWERINGS,
+        fallbacks={"lrn": normalization.fallback},
         building_blocks={BuildingBlock.NEGATE: lambda _step: 'compute(network("UnaryOp", "0=1"), x)'},
         dtypes={"": FLOAT32},
+        # GridSample and Fold read outside of their memory.
+        unchecked_operators=frozenset({"grid_sample", "fold"}),
     ),
 )

@@ -27,6 +27,7 @@ from conformance.adapters.api.quantization.formulas import (
     QUANTIZED_CONVOLUTION_DTYPES,
     QUANTIZED_POOLING_DTYPES,
 )
+from conformance.adapters.numpy.affine_grids import affine_grid, affine_grid_gradient
 from conformance.adapters.numpy.blocks import (
     depth_to_space,
     depth_to_space_gradient,
@@ -73,6 +74,7 @@ PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "pad": (pad, pad_gradient),
     "resize": (resize, resize_gradient),
     "grid_sample": (grid_sample, grid_sample_gradient),
+    "affine_grid": (affine_grid, affine_grid_gradient),
     "depth_to_space": (depth_to_space, depth_to_space_gradient),
     "space_to_depth": (space_to_depth, space_to_depth_gradient),
     "unfold": (unfold, unfold_gradient),

@@ -55,6 +55,7 @@ ONE_CHANNEL_PER_ITEM = Unsupported(
 NO_LRN_RANK = Unsupported('"LRN only applies on 4D tensors"')
 FLOAT32_ATTRIBUTES = Unsupported("LRN divides alpha by the size in float32, also for float64")
 FLOAT32_COORDINATES = Unsupported("GridSample rounds coordinates of float64 to float32")
+FLOAT32_GRID = Unsupported("AffineGrid returns float32 for every dtype")
 WRONG_INDICES = Unsupported(
     "MaxPool with stride 1 computes indices with its output size in place of its window size",
     rejected_call=ANY_CALL,
@@ -88,6 +89,7 @@ INCORRECT_NODES: Mapping[str, tuple[Callable[[Step], bool], Unsupported]] = {
     "pad": (lambda step: min(map(min, step.padding)) < 0, NO_CROPPING),
     "resize": (lambda step: step.dtype == "bool", NO_BOOL_RESIZE),
     "lrn": (lambda step: step.shape[0] != step.shape[1], ONE_CHANNEL_PER_ITEM),
+    "affine_grid": (lambda step: step.dtype != "float32", FLOAT32_GRID),
     "global_max_pool": (lambda step: step.rank != 2, PLANES_ONLY),  # noqa: PLR2004 - two spatial axes
     # The evaluator halves the overhang to split it between both ends, so an overhang of 1 has no effect on averages.
     "avg_pool": (lambda step: _has_overhang(step, 2), WRONG_OVERHANG),

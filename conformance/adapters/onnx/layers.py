@@ -25,6 +25,7 @@ from conformance.adapters.api import (
     unpooled_size,
 )
 from conformance.adapters.api.normalization.reading import normalization_layer
+from conformance.adapters.api.resizing.grid_reading import MODES_BY_NAME, grid_sampling_layer
 from conformance.cases.operators import BlockOrder, ExtraChannel
 
 MAX_CONV_INPUTS = 3
@@ -198,9 +199,14 @@ BLOCK_NODES = tuple(
 NORMALIZATION_NODE = normalization_layer(
     f"LRN({NODE_PARAMETERS}size, alpha=0.0001, beta=0.75, bias=1.0)", side=ExtraChannel.AFTER, bias="bias"
 )
+GRID_NODE = grid_sampling_layer(
+    f"GridSample({NODE_PARAMETERS}mode='linear', padding_mode='zeros', align_corners=0)",
+    modes={**MODES_BY_NAME, **{mode: mode for mode in MODES_BY_NAME.values()}},
+    flags={0: False, 1: True},
+)
 NODE_DIALECT = Dialect(
     ("helper", "onnx.helper"),
-    (*SUPPORTED_NODES, *UNPOOLING_NODES, *BLOCK_NODES, NORMALIZATION_NODE),
+    (*SUPPORTED_NODES, *UNPOOLING_NODES, *BLOCK_NODES, NORMALIZATION_NODE, GRID_NODE),
     name_function="make_node",
 )
 DIALECTS = {"onnx.reference": NODE_DIALECT, "onnxruntime": NODE_DIALECT}

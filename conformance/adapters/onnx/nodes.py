@@ -45,6 +45,7 @@ NODE_TYPES: Mapping[str, str] = {
     "pad": "Pad",
     "resize": "Resize",
     "grid_sample": "GridSample",
+    "affine_grid": "AffineGrid",
     "depth_to_space": "DepthToSpace",
     "space_to_depth": "SpaceToDepth",
     "fold": "Col2Im",
@@ -310,6 +311,13 @@ def grid_sample(step: Step, *, opset_version: int = GRID_OPSET_WITH_NEW_NAMES) -
     return call("GridSample", "x", "grid", **keywords, align_corners="1" if given.get("align_corners") else None)
 
 
+def affine_grid(step: Step) -> Code:
+    """Return the AffineGrid node, whose size is that of the images: (n, c, *grid_size)."""
+    size = int_array_text((step.shape[0], 1, *step.parameters["grid_size"]))
+    align = "1" if step.parameters.get("align_corners") else None
+    return (f"size = {size}", f"x = {call('AffineGrid', 'x', 'size', align_corners=align)}")
+
+
 def depth_to_space(step: Step) -> Code:
     """Return the DepthToSpace node, whose default mode is DCR."""
     if step.rank != PLANE_RANK:
@@ -380,6 +388,7 @@ NODE_LOWERINGS: Mapping[str, Lowering] = {
     "pad": pad,
     "resize": resize,
     "grid_sample": grid_sample,
+    "affine_grid": affine_grid,
     "depth_to_space": depth_to_space,
     "space_to_depth": space_to_depth,
     "fold": fold,

@@ -24,7 +24,6 @@ from conformance.adapters.api import (
     too_many_axes,
 )
 from conformance.adapters.api.normalization.recipes import is_even
-from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.api.resizing.rules import (
     ALIGN_CORNERS,
     ASYMMETRIC,
@@ -79,7 +78,9 @@ FLOATS = frozenset({"float16", "float32", "float64"})
 NODE_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, FLOATS),
     **dict.fromkeys(("max_pool", "max_pool_with_indices"), FLOATS | BYTE_INTEGERS),
-    **dict.fromkeys(("lp_pool", "max_unpool", "global_max_pool", "fold"), frozenset[str]()),
+    **dict.fromkeys(
+        ("lp_pool", "max_unpool", "global_max_pool", "fold", "grid_sample", "affine_grid"), frozenset[str]()
+    ),
     **dict.fromkeys(("quantize", "dequantize", "quantized_conv"), frozenset[str]()),
     "resize": FLOATS | {"uint8"},
     "pad": ALL_DTYPES - {"bfloat16"},
@@ -158,7 +159,7 @@ def _lrn_limit(step: Step) -> Unsupported | None:
 def _unconverted(node: str, dtype: str) -> Unsupported:
     if node == "Resize":
         return Unsupported(f"interpolate has no kernel for {dtype}")
-    if node in ("LpPool", "MaxUnpool", "GlobalMaxPool", "SpaceToDepth"):
+    if node in ("LpPool", "MaxUnpool", "GlobalMaxPool", "SpaceToDepth", "GridSample"):
         return Unsupported(f'"Converter is not implemented" for {node}')
     return Unsupported(f"the schema of {node} in opset {OPSET_VERSION} does not allow {dtype}")
 
@@ -231,7 +232,7 @@ SURFACE = runtime_surface(
     "onnx2torch",
     node_limit,
     SESSION,
-    lowerings={"resize": partial(nodes.resize, all_axes=True), **grid_sampling.NOT_WRITTEN},
+    lowerings={"resize": partial(nodes.resize, all_axes=True)},
     composition_limit=composition_limit,
     unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}},
     opset_version=OPSET_VERSION,

@@ -56,6 +56,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "pad": ALL_DTYPES - {"bfloat16", "int16", "uint16"},
     "resize": frozenset({"float16", "float32", "int8", "uint8", "int32"}),
     "grid_sample": frozenset({"float16", "float32", "float64"}),
+    "affine_grid": frozenset({"float32", "float64"}),
     **QUANTIZE_DTYPES,
     **QUANTIZED_CONVOLUTION_DTYPES,
     **dict.fromkeys(BLOCK_OPERATORS, frozenset({"float16", "float32", "float64", "int8", "uint8"})),
@@ -79,6 +80,9 @@ NO_UNSIGNED_WEIGHTS = Unsupported(
 GRID_RANKS = (2, 3)
 NO_GRID_RANK = Unsupported('"Only 4-D or 5-D tensor is supported"')
 NO_CUBIC_GRID_RANK = Unsupported('"Only support GridSample Cubic mode in 4-D cases."')
+NO_SHORT_GRID = Unsupported(
+    'AffineGrid of float16 is computed by other nodes, of which Split fails: "axis 1 is not in valid range [-1,0]"'
+)
 NO_LARGE_PADS = Unsupported('"Pad should be smaller than kernel."', rejected_call=ANY_CALL)
 # The contents differ at each run, so neither a verdict nor a ledger entry could be stable.
 NO_EMPTY_SUM = Unsupported(
@@ -128,6 +132,8 @@ OWN_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {"grid_sample":
 
 
 def _no_kernel(node_type: str, dtype: str) -> Unsupported:
+    if node_type == nodes.NODE_TYPES["affine_grid"]:
+        return NO_SHORT_GRID
     return Unsupported(f'"NOT_IMPLEMENTED : Could not find an implementation for {node_type}" in {dtype}')
 
 

@@ -15,7 +15,6 @@ from functools import partial
 from conformance.adapters.api import ALL_DTYPES, Step, Unsupported
 from conformance.adapters.api.normalization.recipes import is_even
 from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
-from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
@@ -57,6 +56,10 @@ NO_VOLUME_INDICES = Unsupported("MaxPool with indices takes at most two spatial 
 NO_RESIZE_RANK = Unsupported("Resize takes two spatial axes", rejected_call=ANY_CALL)
 NO_EVEN_SIZE = Unsupported('LRN: "size % 2 == 1 && size > 0"', rejected_call=ANY_CALL)
 NO_LRN_RANK = Unsupported("LRN takes two spatial axes")
+GRID_RANKS = (2, 3)
+NO_GRID_RANK = Unsupported('GridSample: "x.size() == 4 || x.size() == 5"')
+NO_CUBIC_VOLUMES = Unsupported('"GridSample bicubic mode is not supported for 5D inputs"')
+FLOAT32_GRID = Unsupported("AffineGrid returns float32 for every dtype")
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 # Not run: neither a verdict nor a ledger entry could be stable.
 NO_CROP = Unsupported('(-215:Assertion failed) interp_mode != "tf_crop_and_resize"')
@@ -83,6 +86,8 @@ def _no_kernel(node: str, dtype: str) -> Unsupported:
         return Unsupported(f'"the model cannot be loaded: Unsupported operations: {node}"')
     if node == "Col2Im":
         return Unsupported('"Can\'t create layer of type Col2Im"')
+    if node == "AffineGrid":
+        return FLOAT32_GRID
     if node == "Resize" and dtype == "float64":
         return FLOAT32_RESIZE
     return Unsupported(f"{node} has no kernel for {dtype}")
@@ -103,6 +108,14 @@ def _lrn_limit(step: Step) -> Unsupported | None:
     return NO_EVEN_SIZE if is_even(step) and "extra_channel" in step.parameters else None
 
 
+def _grid_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use GridSample, whose layer is for planes and volumes."""
+    if step.rank not in GRID_RANKS:
+        return NO_GRID_RANK
+    is_cubic = step.parameters.get("mode") == ResizeMode.CUBIC
+    return NO_CUBIC_VOLUMES if is_cubic and step.rank != PLANE_RANK else None
+
+
 def _quantized_conv_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use QLinearConv: a kernel larger than the padded input on some axis."""
     axes = zip(step.window, step.dilation, step.shape[2:], step.padding, strict=False)
@@ -111,6 +124,7 @@ def _quantized_conv_limit(step: Step) -> Unsupported | None:
 
 
 OPERATOR_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {
+    "grid_sample": _grid_limit,
     "lrn": _lrn_limit,
     "quantized_conv": _quantized_conv_limit,
     "resize": _resize_limit,
@@ -152,7 +166,6 @@ SURFACES = (
         lowerings={
             "quantized_conv": partial(nodes.quantized_conv, Requantization.FUSED),
             "resize": partial(nodes.resize, all_axes=True, names_mode=True),
-            **grid_sampling.NOT_WRITTEN,
         },
         composition_limit=composition_limit,
         unsupported_dtypes={"": dict.fromkeys(("float16", "bfloat16"), SHORT_FLOATS)},

@@ -25,7 +25,11 @@ SESSION = (
     'compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")',
     "x = compiled(inputs)[0]",
 )
-NODE_DTYPES: Mapping[str, frozenset[str]] = {**SCHEMA_DTYPES, "max_unpool": frozenset()}
+NODE_DTYPES: Mapping[str, frozenset[str]] = {
+    **SCHEMA_DTYPES,
+    "max_unpool": frozenset(),
+    "affine_grid": frozenset({"float32"}),
+}
 WINDOW_OPERATORS = nodes.POOLING_OPERATORS | {"conv", "conv_transpose"}
 NO_WRAP = Unsupported('"Unsupported padding mode: [wrap]"', rejected_call=ANY_CALL)
 NO_AVERAGE_OF_PADDING = Unsupported(
@@ -35,6 +39,9 @@ PLANE_RANK = 2
 NO_GRID_RANK = Unsupported("GridSample takes two spatial axes")
 NO_COLUMNS_RANK = Unsupported("Col2Im of other than two axes: \"Check 'is_two_elem_1d(output_size_shape)' failed\"")
 PLANE_NODES: Mapping[str, Unsupported] = {"grid_sample": NO_GRID_RANK, "fold": NO_COLUMNS_RANK}
+FLOAT32_COORDINATES = Unsupported(
+    'AffineGrid has coordinates of float32: "Arguments do not have the same element type (... arg1 element type: f32)"'
+)
 OTHER_SCALES = Unsupported("the formula of QLinearConv depends on the sizes if a scale is no power of two")
 # Not a rejected call: with the instructions of AVX2, some of these calls end the process.
 NO_SIGNED_SUMS = Unsupported("QLinearConv of int8 returns 0 with the instructions of AVX512_CORE")
@@ -92,6 +99,8 @@ def _may_average_padding(step: Step) -> bool:
 
 
 def _no_rule(node: str, _dtype: str) -> Unsupported:
+    if node == nodes.NODE_TYPES["affine_grid"]:
+        return FLOAT32_COORDINATES
     return Unsupported(f'"No conversion rule found for operations: {node}"')
 
 

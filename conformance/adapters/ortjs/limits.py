@@ -19,7 +19,7 @@ from conformance.adapters.onnx import nodes
 from conformance.cases.operators import Coordinates, PadMode, ResizeMode, Rounding
 
 MISSING_KERNELS = frozenset(
-    {"lp_pool", "max_unpool", "grid_sample", "space_to_depth", "fold", "quantize", "quantized_conv"}
+    {"lp_pool", "max_unpool", "grid_sample", "space_to_depth", "lrn", "fold", "quantize", "quantized_conv"}
 )
 PLANE_RANK = 2
 # Not a rejected call: every later session of the page fails.
@@ -33,6 +33,7 @@ NO_EXCLUDED_CELLS = Unsupported('"exclude_outside can be set to 1 only when mode
 NO_SIZES = Unsupported('Resize with sizes: "data type is not float (float32, float64)"')
 NO_NEAREST = Unsupported("\"resize (packed) does not support mode: 'nearest'\"")
 WEBGL_OTHER_COORDINATES = frozenset({Coordinates.HALF_PIXEL_SYMMETRIC, Coordinates.TF_CROP_AND_RESIZE})
+NO_LRN_RANK = Unsupported('LRN takes two spatial axes: "currently only support LRN for input with" the format NCHW')
 NO_INDICES = Unsupported("MaxPool does not return indices on a graphics card")
 
 
@@ -80,6 +81,8 @@ def webgl_limit(step: Step) -> Unsupported | None:
         return Unsupported('"currently only support 2-dimensional conv"')
     if step.parameters.get("rounding") == Rounding.CEIL:
         return Unsupported('"using ceil() in shape computation is not yet supported"')
+    if step.operator == "lrn":
+        return None if step.rank == PLANE_RANK else NO_LRN_RANK
     if step.operator == "resize":
         return _webgl_resize_limit(step)
     return _webgl_pad_limit(step) if step.operator == "pad" else _missing_kernel(step)

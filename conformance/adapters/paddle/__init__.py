@@ -26,6 +26,7 @@ from conformance.adapters.api import (
     indexed_pad,
     limit_axes,
 )
+from conformance.adapters.api.resizing import affine_grids
 from conformance.adapters.paddle import (
     blocks,
     columns,
@@ -75,6 +76,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("fold", "lrn"), FLOATS),
     "resize": resizing.NEAREST_DTYPES,
     "grid_sample": grid_sampling.DTYPES,
+    "affine_grid": grid_sampling.DTYPES,
     **dict.fromkeys(("conv", "conv_transpose", "relu"), FLOATS),
     "negate": POOLING_DTYPES | {"int64"},
 }
@@ -87,6 +89,7 @@ UNSUPPORTED_DTYPES = {
     "lrn": unsupported_dtypes("local_response_norm", except_dtypes=FLOATS),
     "resize": unsupported_dtypes("interpolate", except_dtypes=resizing.NEAREST_DTYPES),
     "grid_sample": unsupported_dtypes("grid_sample", except_dtypes=grid_sampling.DTYPES),
+    "affine_grid": unsupported_dtypes("affine_grid", except_dtypes=grid_sampling.DTYPES),
     "conv": unsupported_dtypes("convolution", except_dtypes=FLOATS),
     "conv_transpose": unsupported_dtypes("transposed convolution", except_dtypes=FLOATS),
 }
@@ -166,6 +169,7 @@ def _surface(name: str, write_call: CallWriter, pads: tuple[Lowering, Lowering],
             **dict.fromkeys(COLUMN_OPERATORS, partial(columns.columns, layer=layer)),
             **limit_axes({"resize": partial(resizing.resize, layer=layer)}),
             "grid_sample": grid_sampling.grid_sample,
+            "affine_grid": affine_grids.functional_call,
             "lrn": partial(normalization.lrn, layer=layer),
         },
         fallbacks={

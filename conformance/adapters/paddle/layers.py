@@ -29,6 +29,7 @@ from conformance.adapters.api import (
 from conformance.adapters.api.blocks.reading import block_layers
 from conformance.adapters.api.columns.reading import ColumnArguments, column_layers
 from conformance.adapters.api.normalization.reading import normalization_layer
+from conformance.adapters.api.resizing.grid_reading import grid_sampling_layer
 from conformance.cases.operators import BlockOrder, ExtraChannel
 
 
@@ -313,6 +314,9 @@ NORMALIZATION_LAYER = normalization_layer(
     ignored=IGNORED,
     required_values=CHANNELS_FIRST,
 )
+GRID_FUNCTION = grid_sampling_layer(
+    "grid_sample(x, grid, mode='bilinear', padding_mode='zeros', align_corners=True)", arrays=("x", "grid")
+)
 NORMALIZATION_FUNCTION = normalization_layer(
     f"local_response_norm(x, {NORMALIZATION_TAIL})",
     side=ExtraChannel.BEFORE,
@@ -324,6 +328,6 @@ DIALECTS = {
     "paddle.nn": Dialect(("nn", "paddle.nn"), (*NN_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS, NORMALIZATION_LAYER)),
     "paddle.nn.functional": Dialect(
         ("F", "functional", "nn.functional", "paddle.nn.functional"),
-        (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS, *COLUMN_FUNCTIONS, NORMALIZATION_FUNCTION),
+        (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS, *COLUMN_FUNCTIONS, NORMALIZATION_FUNCTION, GRID_FUNCTION),
     ),
 }

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from conformance.adapters import jax
-from conformance.adapters.api import INDENT, Sizes
+from conformance.adapters.api import INDENT, RouteBatch, Sizes
 from conformance.adapters.jax.windows import JIT, inline_jit_lines, symbolic_dimensions
 from conformance.adapters.routes import tensorflow_lite
+from conformance.adapters.routes.batch_lines import TENSOR_SPECS, function_of_models, named_arrays
 from conformance.adapters.routes.recipes import iree_recipes, jax2tf_recipes
-from conformance.adapters.routes.route import FIXED, ModelRunner, RecipesOfSource, SourceExport, make_route, model_lines
+from conformance.adapters.routes.route import (
+    FIXED,
+    BatchExport,
+    ModelRunner,
+    RecipesOfSource,
+    SourceExport,
+    make_route,
+    model_lines,
+)
 from conformance.adapters.routes.tensorflow_lite import litert_runner
 from reports.results.vocabulary import ROUTE_ARROW
 
@@ -51,7 +61,10 @@ def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str],
     ]
 
 
-def _arrays(inputs: Sequence[str], text: str = "np.asarray({})") -> str:
+ARRAY = "np.asarray({})"
+
+
+def _arrays(inputs: Sequence[str], text: str = ARRAY) -> str:
     return ", ".join(text.format(name) for name in inputs)
 
 
@@ -64,6 +77,7 @@ IREE = ModelRunner(
         'module = iree.runtime.load_vm_flatbuffer(binary, driver="local-sync")',
     ),
     lambda inputs: (f"x = np.asarray(module.main({_arrays(inputs)}))",),
+    ("results = [np.asarray(x) for x in module.main(*named.values())]",),
 )
 
 
@@ -76,6 +90,14 @@ def _evaluate(inputs: Sequence[str]) -> Sequence[str]:
         f"{INDENT}results = stablehlo.eval_module(module, [{tensors}])",
         f"{INDENT}x = np.array(results[0])",
     )
+
+
+CONVERT_FUNCTION = (
+    "module = tf.Module()",
+    "module.function = function",
+    "converter = tf.lite.TFLiteConverter.from_concrete_functions([function.get_concrete_function()], module)",
+    "lite_model = converter.convert()",
+)
 
 
 def _convert(
@@ -92,36 +114,57 @@ def _convert(
         *model_lines(JIT, "model", inline_jit_lines(lines) if sizes else lines, weights, inputs),
         f"converted = jax2tf.convert(model, with_gradient=False{arguments})",
         f"function = tf.function(converted, input_signature=[{specs}], autograph=False)",
-        "module = tf.Module()",
-        "module.function = function",
-        "converter = tf.lite.TFLiteConverter.from_concrete_functions([function.get_concrete_function()], module)",
-        "lite_model = converter.convert()",
+        *CONVERT_FUNCTION,
     ]
 
 
+def _batch(lines: Sequence[str], max_programs: int) -> BatchExport:
+    """Return how the lines export the function `joint`."""
+    export = (*function_of_models(JIT), TENSOR_SPECS, named_arrays(ARRAY), *lines)
+    return BatchExport(partial(model_lines, JIT, "model"), export, max_programs)
+
+
 class _Exporter(NamedTuple):
-    """An exporter, its runtime, and another implementation that runs its models; the other fields as in RouteStages."""
+    """An exporter, its runtime, and another implementation that runs its models; the other fields as in RouteStages.
+
+    batch: lines that export the function `joint`. max_programs: see RouteBatch.
+    """
 
     runtime: str
     export: SourceExport
+    batch: Sequence[str]
     run: ModelRunner
     evaluate: ModelRunner
     is_independent: bool
     recipes: RecipesOfSource
+    max_programs: int
 
 
 EXPORTERS: Mapping[str, _Exporter] = {
     "jax.export": _Exporter(
-        "iree", _export, IREE, ModelRunner((), _evaluate), is_independent=True, recipes=iree_recipes
+        "iree",
+        _export,
+        ("exported = export.export(joint)(*tensors)",),
+        IREE,
+        ModelRunner((), _evaluate),
+        is_independent=True,
+        recipes=iree_recipes,
+        # 16 calls took 19 s on a busy machine, and a batch has the time limit of one case.
+        max_programs=16,
     ),
     # The reference kernels of LiteRT share code with the others.
     "jax2tf": _Exporter(
         "litert",
         _convert,
-        litert_runner("AUTO", "np.asarray({})"),
-        litert_runner("BUILTIN_REF", "np.asarray({})"),
+        (
+            "function = tf.function(jax2tf.convert(joint, with_gradient=False), specs, autograph=False)",
+            *CONVERT_FUNCTION,
+        ),
+        litert_runner("AUTO", ARRAY),
+        litert_runner("BUILTIN_REF", ARRAY),
         is_independent=False,
         recipes=jax2tf_recipes,
+        max_programs=RouteBatch.max_programs,
     ),
 }
 SURFACES = tuple(
@@ -138,6 +181,7 @@ SURFACES = tuple(
         without_dtypes={"bfloat16"},
         ones=ones,
         recipes=exporter.recipes,
+        batch=_batch(exporter.batch, exporter.max_programs),
         bfloat16=None,
     )
     for source, ones in ((jax.LAX_SURFACE, ""), (jax.SYMBOLIC_LAX_SURFACE, "jnp.ones({shape}, {name}.dtype)"))

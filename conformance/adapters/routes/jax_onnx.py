@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from conformance.adapters import jax
 from conformance.adapters.api import Sizes
 from conformance.adapters.jax.windows import inline_jit_lines
+from conformance.adapters.routes.batch_lines import function_of_models, named_arrays
 from conformance.adapters.routes.onnx_runtimes import (
     ONNXRUNTIME_SETUP,
     ONNXRUNTIME_THREAD_SETTINGS,
@@ -14,7 +15,7 @@ from conformance.adapters.routes.onnx_runtimes import (
     onnxruntime_runner,
 )
 from conformance.adapters.routes.recipes import jax2onnx_recipes
-from conformance.adapters.routes.route import FIXED, make_route, model_lines
+from conformance.adapters.routes.route import FIXED, BatchExport, make_route, model_lines
 from reports.results.vocabulary import ROUTE_ARROW, Level
 
 PACKAGES = ("jax", "jaxlib", "jax2onnx", "onnx", "onnxruntime", "numpy")
@@ -40,6 +41,16 @@ def _export(
     ]
 
 
+BATCH = BatchExport(
+    # The lines of a program are inlined, as in a model of one program.
+    lambda lines, weights, inputs: model_lines("", "model", inline_jit_lines(lines), weights, inputs),
+    (
+        *function_of_models(),
+        named_arrays(ARRAY),
+        "double = jax.config.jax_enable_x64",
+        "onnx_model = jax2onnx.to_onnx(joint, tensors, input_names=names, enable_double_precision=double)",
+    ),
+)
 SURFACES = (
     make_route(
         jax.LAX_SURFACE,
@@ -51,6 +62,7 @@ SURFACES = (
         evaluate=onnx_evaluator(ARRAY),
         # NumPy has no bfloat16, and ONNX Runtime takes NumPy arrays.
         without_dtypes={"bfloat16"},
+        batch=BATCH,
         bfloat16=None,
         recipes=jax2onnx_recipes,
         max_level=Level.SMOKE,

@@ -14,6 +14,7 @@ from functools import partial
 from conformance.adapters import keras, openvino
 from conformance.adapters.api import INDENT, AdapterVariant, Level, Sizes, Surface
 from conformance.adapters.jax.windows import inline_jit_lines
+from conformance.adapters.routes.batch_lines import CALLED, TENSORS, named_arrays
 from conformance.adapters.routes.onnx_runtimes import (
     ONNXRUNTIME_SETUP,
     ONNXRUNTIME_THREAD_SETTINGS,
@@ -22,7 +23,7 @@ from conformance.adapters.routes.onnx_runtimes import (
     onnx_evaluator,
     onnxruntime_runner,
 )
-from conformance.adapters.routes.route import FIXED, ModelRunner, make_route, model_lines
+from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, model_lines
 from reports.results.vocabulary import ROUTE_ARROW
 
 ARRAY = "keras.ops.convert_to_numpy({})"
@@ -41,6 +42,7 @@ FORMATS: Mapping[str, tuple[str, str, str]] = {
 OPENVINO = ModelRunner(
     ('compiled = core.compile_model(exported, "CPU")',),
     lambda inputs: (f"x = compiled([{', '.join(map(ARRAY.format, inputs))}])[0]",),
+    ("outputs = compiled([*named.values()])", "results = [outputs[n] for n in range(len(models))]"),
 )
 RUNNERS: Mapping[str, tuple[str, ModelRunner, ModelRunner | None]] = {
     "onnxruntime": ("onnxruntime", onnxruntime_runner(ARRAY), onnx_evaluator(ARRAY)),
@@ -53,24 +55,49 @@ def _export(
     runtime: str, lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], _sizes: Sizes = FIXED
 ) -> Sequence[str]:
     """Return lines that build the functional model, export it to a file, and read the file."""
-    file_format, name, read = FORMATS[runtime]
     # A compiled function takes no symbolic tensors of Keras.
     body = [part for line in inline_jit_lines(lines) for part in line.split("\n")]
     dtype = "keras.backend.standardize_dtype({}.dtype)"
     specs = ", ".join(
         f'keras.Input(batch_shape={one}.shape, dtype={dtype.format(one)}, name="{one}")' for one in inputs
     )
-    path = f'f"{{folder}}/{name}"'
     return [
         *model_lines("", "build", body, weights, inputs),
         f"inputs = [{specs}]",
         "model = keras.Model(inputs, build(*inputs))",
+        *_export_lines(runtime, "inputs"),
+    ]
+
+
+def _export_lines(runtime: str, inputs: str) -> Sequence[str]:
+    """Return lines that export `model`. inputs: the name of a list of inputs."""
+    file_format, name, read = FORMATS[runtime]
+    path = f'f"{{folder}}/{name}"'
+    return (
         # Model.export raises "The model provided has never called" before the first call.
-        "model(inputs)",
+        f"model({inputs})",
         "with tempfile.TemporaryDirectory() as folder:",
         f'{INDENT}model.export({path}, format="{file_format}", verbose=False)',
         f"{INDENT}{read.format(path)}",
-    ]
+    )
+
+
+def _part(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
+    body = [part for line in inline_jit_lines(lines) for part in line.split("\n")]
+    return model_lines("", "model", body, weights, inputs)
+
+
+def _batch(runtime: str) -> BatchExport:
+    """Return how one functional model is built of several."""
+    inputs = (
+        "arguments = [",
+        f"{INDENT}keras.Input(batch_shape=one.shape, dtype=keras.backend.standardize_dtype(one.dtype), name=name)",
+        f"{INDENT}for one, name in zip(tensors, names)",
+        "]",
+        "remaining = iter(arguments)",
+        f"model = keras.Model(arguments, {CALLED.format('models')})",
+    )
+    return BatchExport(_part, (*TENSORS, *inputs, *_export_lines(runtime, "arguments"), named_arrays(ARRAY)))
 
 
 def _surface(source: Surface, runtime: str) -> Surface:
@@ -86,6 +113,7 @@ def _surface(source: Surface, runtime: str) -> Surface:
         is_independent=evaluator is not None,
         # NumPy has no bfloat16, and the runtimes take NumPy arrays.
         without_dtypes={"bfloat16"},
+        batch=_batch(runtime),
         bfloat16=None,
         max_level=Level.SMOKE,
     )

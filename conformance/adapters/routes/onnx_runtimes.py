@@ -46,13 +46,16 @@ def onnxruntime_runner(array: str = TO_NUMPY) -> ModelRunner:
             ")",
         ),
         lambda inputs: (f"(x,) = session.run(None, {_arrays(inputs, array)})",),
+        ("results = session.run(None, named)",),
     )
 
 
 def onnx_evaluator(array: str = TO_NUMPY) -> ModelRunner:
     """Return how the evaluator of onnx runs `onnx_model`. array: converts an input to NumPy."""
     return ModelRunner(
-        (), lambda inputs: (f"(x,) = ReferenceEvaluator(onnx_model).run(None, {_arrays(inputs, array)})",)
+        (),
+        lambda inputs: (f"(x,) = ReferenceEvaluator(onnx_model).run(None, {_arrays(inputs, array)})",),
+        ("results = ReferenceEvaluator(onnx_model).run(None, named)",),
     )
 
 
@@ -60,6 +63,7 @@ ONNXRUNTIME, EVALUATOR = onnxruntime_runner(), onnx_evaluator()
 OPENVINO = ModelRunner(
     ('compiled = core.compile_model(core.read_model(onnx_model.SerializeToString()), "CPU")',),
     lambda inputs: (f"x = compiled({_arrays(inputs)})[0]",),
+    ("outputs = compiled(named)", "results = [outputs[n] for n in range(len(models))]"),
 )
 RUNTIMES: Mapping[str, tuple[str, ModelRunner]] = {
     "onnxruntime": ("onnxruntime", ONNXRUNTIME),

@@ -11,13 +11,15 @@ from conformance.adapters.api import (
     Lowering,
     ProgramWrapper,
     Recipe,
+    RouteBatch,
     RouteStages,
     Sizes,
     Surface,
     calls_with_other_sizes,
     function_lines,
 )
-from conformance.adapters.api.normalization.recipes import NOT_WRITTEN
+from conformance.adapters.api.normalization import recipes as normalization
+from conformance.adapters.api.resizing import affine_grids
 from conformance.cases.operators import WEIGHT_INPUTS
 from reports.results.vocabulary import Level
 
@@ -37,10 +39,13 @@ class ModelRunner:
     """How a runtime runs an exported model.
 
     load: lines that load it. run: takes the names of the inputs, and returns lines that assign a NumPy array to `x`.
+    run_all: lines that run a model with the inputs `named`, a dict of NumPy arrays, and assign its outputs, as NumPy
+    arrays in their order, to the list `results`. Empty if no batch runs.
     """
 
     load: Sequence[str]
     run: Callable[[Sequence[str]], Sequence[str]]
+    run_all: Sequence[str] = ()
 
     def lines(self, inputs: Sequence[str], sizes: Sizes, ones: str) -> Sequence[str]:
         """Return lines that load the model and run it: for the sizes that vary first, with arrays of ones.
@@ -51,6 +56,20 @@ class ModelRunner:
             return (*self.load, *self.run(inputs))
         _decorator, *definition, call = function_lines("", "infer", self.run(inputs), inputs)
         return (*self.load, *definition, *calls_with_other_sizes(sizes, inputs, "infer({})", ones), call)
+
+
+@dataclass(frozen=True)
+class BatchExport:
+    """How an exporter writes one model of several programs.
+
+    part: takes the lines of a program, the names of its weights and those of its other inputs, and returns lines that
+    assign `model`. export: lines that export `models` with `inputs`, see RouteBatch, as one model, and assign `named`,
+    a dict of the NumPy arrays of all inputs. max_programs: see RouteBatch.
+    """
+
+    part: Callable[[Sequence[str], Sequence[str], Sequence[str]], Sequence[str]]
+    export: Sequence[str]
+    max_programs: int = RouteBatch.max_programs
 
 
 # An export takes longer than a call. Cases without the tag are run with --slow.
@@ -95,12 +114,16 @@ def module_lines(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[
     ]
 
 
-def _without_normalization(source: Surface) -> Surface:
-    """Return the source without local response normalization, which no route exports yet."""
-    if "lrn" not in source.lowerings:
-        return source
-    lowerings, fallbacks = ({**those, **NOT_WRITTEN} for those in (source.lowerings, source.fallbacks))
-    return replace(source, lowerings=lowerings, fallbacks=fallbacks)
+NOT_EXPORTED: Mapping[str, Lowering] = {**normalization.NOT_WRITTEN, **affine_grids.NOT_WRITTEN}
+"""Operators that no route exports yet."""
+
+
+def _without_new_operators(source: Surface) -> Surface:
+    """Return the source without the operators that no route exports yet."""
+    known = {*source.lowerings, *source.fallbacks}
+    missing = {name: lowering for name, lowering in NOT_EXPORTED.items() if name in known}
+    lowerings, fallbacks = ({**those, **missing} for those in (source.lowerings, source.fallbacks))
+    return replace(source, lowerings=lowerings, fallbacks=fallbacks) if missing else source
 
 
 def make_route(
@@ -116,6 +139,7 @@ def make_route(
     without_dtypes: Collection[str] = (),
     ones: str = "",
     recipes: RecipesOfSource = lambda _lowerings: {},
+    batch: BatchExport | None = None,
     **fields: object,
 ) -> Surface:
     """Return the surface of a route.
@@ -124,7 +148,8 @@ def make_route(
     run, evaluate: run the model with the runtime, and with another implementation. is_independent: see RouteStages.
     to_numpy: converts `x`, the array of the runtime, to channels first. without_dtypes: dtypes that the runtime does
     not take. ones: for models whose inputs have symbolic extents, the template of an array of another size.
-    recipes: returns what to write instead of calls that do not survive. fields: further fields of the surface.
+    recipes: returns what to write instead of calls that do not survive. batch: how several programs become one model,
+    if the extents are fixed and `run` runs such models. fields: further fields of the surface.
     """
 
     def wrapper(runner: ModelRunner | None, sizes: Sizes) -> ProgramWrapper:
@@ -147,7 +172,7 @@ def make_route(
         return replace(surface, with_sizes=lambda one, sizes: replace(one, wrap_program=wrapper(runner, sizes)))
 
     route = replace(
-        _without_normalization(source),
+        _without_new_operators(source),
         name=name,
         to_numpy=to_numpy,
         words={},
@@ -159,6 +184,18 @@ def make_route(
         dtypes={operator: dtypes - {*without_dtypes} for operator, dtypes in source.dtypes.items()},
         **{**(DYNAMIC_FIELDS if ones else {}), **fields},  # type: ignore[arg-type]  # fields of Surface by name
     )
+
+    def route_batch(batch: BatchExport) -> RouteBatch:
+        def wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+            weights, inputs = split_names(names)
+            return [*batch.part(lines, weights, inputs), f"x = model, ({', '.join(inputs)},)"]
+
+        part = replace(route, to_numpy="x", wrap_program=wrap)
+        lines, evaluation = (
+            (*batch.export, *one.load, *one.run_all) if one and one.run_all else () for one in (run, evaluate)
+        )
+        return RouteBatch(part, lines, to_numpy, batch.max_programs, evaluation)
+
     stages = RouteStages(
         source_name=source.name,
         runtime_name=runtime_name,
@@ -167,5 +204,6 @@ def make_route(
         evaluator=wrapped(route, evaluate) if evaluate else None,
         is_independent=is_independent,
         recipes=recipes(source.lowerings),
+        batch=route_batch(batch) if batch and run.run_all and not ones else None,
     )
     return replace(wrapped(route, run), route=stages)

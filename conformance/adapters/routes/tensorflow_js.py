@@ -9,8 +9,10 @@ from pathlib import Path
 from conformance.adapters import tensorflow, tfjs
 from conformance.adapters.api import ALL_DTYPES, INDENT, Sizes
 from conformance.adapters.api.javascript import missing_node
-from conformance.adapters.routes.route import FIXED, ModelRunner, make_route, model_lines
-from conformance.adapters.routes.tensorflow_lite import ONES, tensor_specs
+from conformance.adapters.routes.batch_lines import TENSOR_SPECS, function_of_models, named_arrays
+from conformance.adapters.routes.onnx_runtimes import TO_NUMPY
+from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, model_lines
+from conformance.adapters.routes.tensorflow_lite import JOINT_FUNCTION, ONES, tensor_specs
 from reports.results.vocabulary import ROUTE_ARROW, Level
 
 PACKAGES = ("tensorflow", "tensorflowjs", "numpy")
@@ -49,6 +51,11 @@ def text_of(data):
 
 
 def run_graph_model(model, weight_data, backend, **inputs):
+    (x,) = all_results(model, weight_data, backend, **inputs)
+    return x
+
+
+def all_results(model, weight_data, backend, **inputs):
     arrays = {{name: without_int64(one) for name, one in inputs.items()}}
     arrays = {{name: (str(one.dtype), one.shape, text_of(one.tobytes())) for name, one in arrays.items()}}
     request = {{"model": model, "weightData": text_of(weight_data), "backend": backend, "arrays": arrays}}
@@ -60,26 +67,31 @@ def run_graph_model(model, weight_data, backend, **inputs):
     )
     if ran.returncode:
         raise RuntimeError(ran.stderr.decode().splitlines()[-1])
-    dtype, shape, data = json.loads(ran.stdout)
-    return np.frombuffer(base64.b64decode(data), dtype).reshape(shape)
+    results = json.loads(ran.stdout)
+    return [np.frombuffer(base64.b64decode(data), dtype).reshape(shape) for dtype, shape, data in results]
 '''
 RESET = tensorflow.RESET
 DTYPES = {"float32", "int32", "bool"}
 """The dtypes of a tensor of TensorFlow.js that NumPy has."""
 
 
+CONVERT = (
+    "module = tf.Module()",
+    "module.model = model",
+    "with tempfile.TemporaryDirectory() as folder:",
+    f"{INDENT}tf.saved_model.save(module, folder, signatures=model.get_concrete_function())",
+    f"{INDENT}tensorflowjs.converters.convert_tf_saved_model(folder, folder)",
+    f'{INDENT}graph_model = json.loads(Path(folder, "model.json").read_text())',
+    f'{INDENT}files = [name for group in graph_model["weightsManifest"] for name in group["paths"]]',
+    f'{INDENT}weight_data = b"".join(Path(folder, name).read_bytes() for name in files)',
+)
+
+
 def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], sizes: Sizes = FIXED) -> Sequence[str]:
     """Return lines that assign `graph_model` and `weight_data`, the two parts of the files of the converter."""
     return [
         *model_lines(f"@tf.function(input_signature=[{tensor_specs(inputs, sizes)}])", "model", lines, weights, inputs),
-        "module = tf.Module()",
-        "module.model = model",
-        "with tempfile.TemporaryDirectory() as folder:",
-        f"{INDENT}tf.saved_model.save(module, folder, signatures=model.get_concrete_function())",
-        f"{INDENT}tensorflowjs.converters.convert_tf_saved_model(folder, folder)",
-        f'{INDENT}graph_model = json.loads(Path(folder, "model.json").read_text())',
-        f'{INDENT}files = [name for group in graph_model["weightsManifest"] for name in group["paths"]]',
-        f'{INDENT}weight_data = b"".join(Path(folder, name).read_bytes() for name in files)',
+        *CONVERT,
     ]
 
 
@@ -88,7 +100,16 @@ def _run(backend: str, inputs: Sequence[str]) -> Sequence[str]:
     return (f'x = run_graph_model(graph_model, weight_data, "{backend}", {arrays})',)
 
 
-RUNNERS = {backend: ModelRunner((), partial(_run, backend)) for backend in ("cpu", "wasm")}
+RUNNERS = {
+    backend: ModelRunner(
+        (), partial(_run, backend), (f'results = all_results(graph_model, weight_data, "{backend}", **named)',)
+    )
+    for backend in ("cpu", "wasm")
+}
+BATCH = BatchExport(
+    partial(model_lines, "", "model"),
+    (*function_of_models(), TENSOR_SPECS, named_arrays(TO_NUMPY), JOINT_FUNCTION, *CONVERT),
+)
 SURFACES = tuple(
     make_route(
         tensorflow.SURFACES[0],
@@ -102,6 +123,7 @@ SURFACES = tuple(
         is_independent=False,
         without_dtypes=ALL_DTYPES - DTYPES,
         ones=ones,
+        batch=BATCH,
         missing_requirement=missing_node,
         # Each case starts Node.js.
         max_level=Level.SMOKE,

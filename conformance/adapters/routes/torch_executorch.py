@@ -7,7 +7,8 @@ from functools import partial
 
 from conformance.adapters import torch
 from conformance.adapters.api import Sizes
-from conformance.adapters.routes.route import FIXED, ModelRunner, make_route, module_lines
+from conformance.adapters.routes.batch_lines import TORCH_MODULE
+from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, module_lines
 from reports.results.vocabulary import ROUTE_ARROW, Level
 
 PACKAGES = ("executorch", "torch", "numpy")
@@ -47,17 +48,25 @@ def _export(
     partitioner: str, lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], _sizes: Sizes = FIXED
 ) -> Sequence[str]:
     """Return lines that assign `edge`, the graph of the operators, and `buffer`, the model. Weights are buffers."""
-    return [
-        *module_lines(lines, weights, inputs),
-        f"exported = torch.export.export(model, ({', '.join(inputs)},))",
+    return [*module_lines(lines, weights, inputs), *_export_lines(partitioner, f"({', '.join(inputs)},)")]
+
+
+def _export_lines(partitioner: str, inputs: str) -> Sequence[str]:
+    return (
+        f"exported = torch.export.export(model, {inputs})",
         f"edge = to_edge_transform_and_lower(exported{partitioner})",
         "buffer = edge.to_executorch().buffer",
-    ]
+    )
+
+
+def _batch(partitioner: str) -> BatchExport:
+    return BatchExport(module_lines, (*TORCH_MODULE, *_export_lines(partitioner, "tuple(tensors)")))
 
 
 RUNNER = ModelRunner(
     ('method = runtime.load_program(buffer).load_method("forward")',),
     lambda inputs: (f"x = method.execute([{', '.join(inputs)}])[0].numpy()",),
+    ("results = [x.numpy() for x in method.execute(tensors)]",),
 )
 # The operators of ExecuTorch's graph, computed by PyTorch, which shares no kernels with ExecuTorch.
 EVALUATOR = ModelRunner(
@@ -72,6 +81,7 @@ SURFACES = tuple(
         RUNNER,
         to_numpy="x",
         evaluate=EVALUATOR,
+        batch=_batch(partitioner),
         # NumPy has no bfloat16.
         without_dtypes={"bfloat16"},
         bfloat16=None,

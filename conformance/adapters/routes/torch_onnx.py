@@ -7,9 +7,16 @@ from functools import partial
 
 from conformance.adapters import openvino, torch
 from conformance.adapters.api import Sizes, tuple_of
-from conformance.adapters.routes.onnx_runtimes import EVALUATOR, RUNTIME_SETUP, RUNTIME_THREAD_SETTINGS, RUNTIMES
+from conformance.adapters.routes.batch_lines import TORCH_MODULE, named_arrays
+from conformance.adapters.routes.onnx_runtimes import (
+    EVALUATOR,
+    RUNTIME_SETUP,
+    RUNTIME_THREAD_SETTINGS,
+    RUNTIMES,
+    TO_NUMPY,
+)
 from conformance.adapters.routes.recipes import torch_recipes
-from conformance.adapters.routes.route import FIXED, make_route, module_lines
+from conformance.adapters.routes.route import FIXED, BatchExport, make_route, module_lines
 from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("torch", "onnx", "onnxscript", "onnxruntime", "openvino", "numpy")
@@ -100,6 +107,12 @@ def _export(
     ]
 
 
+def _batch(exporter: str) -> BatchExport:
+    """Return how an exporter writes one ONNX model of several modules."""
+    export = (line.format(inputs="tuple(tensors)", names="input_names=names", axes="") for line in EXPORTERS[exporter])
+    return BatchExport(module_lines, (*TORCH_MODULE, named_arrays(TO_NUMPY), *export))
+
+
 SURFACES = tuple(
     make_route(
         torch.FUNCTIONAL_SURFACE,
@@ -113,6 +126,7 @@ SURFACES = tuple(
         without_dtypes={"bfloat16"},
         ones=ones,
         recipes=torch_recipes,
+        batch=_batch(exporter),
         bfloat16=None,
     )
     for ones in ("", ONES)

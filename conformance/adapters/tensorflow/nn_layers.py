@@ -32,7 +32,7 @@ from conformance.adapters.api import (
 from conformance.adapters.api.blocks.reading import block_layers
 from conformance.adapters.api.normalization.reading import radius_argument
 from conformance.adapters.api.resizing.reading import half_pixel_interpolation, plane_size
-from conformance.adapters.api.resizing.rules import ALIGN_CORNERS, ASYMMETRIC, FLOOR, PREFER_CEIL
+from conformance.adapters.api.resizing.rules import ALIGN_CORNERS, ASYMMETRIC, CROP, FLOOR, PREFER_CEIL
 from conformance.cases.operators import BlockOrder, ResizeMode
 
 NON_SPATIAL_AXES = 2
@@ -236,6 +236,42 @@ def _resized_by_old_rule(call: BoundCall, _found: dict[str, Any]) -> Mapping[str
     return {"size": plane_size(call.arguments["size"]), **rule}
 
 
+CROP_METHODS = {"bilinear": ResizeMode.LINEAR, "nearest": ResizeMode.NEAREST}
+
+
+def _cropped(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return the size, the mode and the region of `tf.image.crop_and_resize` with the same box for each image."""
+    given = call.arguments
+    y1, x1, y2, x2 = _box_of_each_image(given["boxes"], given["box_indices"])
+    mode = CROP_METHODS[given["method"]]
+    return {
+        "size": plane_size(given["crop_size"]),
+        "mode": mode.value,
+        "coordinates": CROP,
+        **({"nearest_rounding": PREFER_CEIL} if mode is ResizeMode.NEAREST else {}),
+        "roi_start": (y1, x1),
+        "roi_end": (y2, x2),
+    }
+
+
+def _box_of_each_image(boxes: Any, images: Any) -> tuple[float, ...]:
+    is_list = isinstance(boxes, tuple) and boxes and all(isinstance(box, tuple) and len(box) == 4 for box in boxes)  # noqa: PLR2004 - y1, x1, y2, x2
+    if not is_list or not all(isinstance(one, (int, float)) for box in boxes for one in box):
+        raise UnreadableLayer("boxes: not a list of boxes [y1, x1, y2, x2]")
+    if len(set(boxes)) != 1 or images != tuple(range(len(boxes))):
+        raise UnreadableLayer("boxes: only one box, the same for each image in order, can be translated")
+    return tuple(boxes[0])
+
+
+CROP_LAYER = LayerSignature(
+    "tf.image.crop_and_resize|tensorflow.image.crop_and_resize(image, boxes, box_indices, crop_size, "
+    "method='bilinear', extrapolation_value=0.0, name=None)",
+    "resize",
+    {"extrapolation_value": number_argument("extrapolation_value")},
+    array_arguments=("image",),
+    required_values={"method": tuple(CROP_METHODS)},
+    adjust=_cropped,
+)
 PATCHES_LAYER = LayerSignature(
     "tf.image.extract_patches|tensorflow.image.extract_patches(images, sizes, strides, rates, padding, name=None)",
     "unfold",
@@ -250,6 +286,7 @@ PATCHES_LAYER = LayerSignature(
 )
 OLD_MODULES = ("tf.compat.v1.image", "tensorflow.compat.v1.image")
 RESIZING_LAYERS = (
+    CROP_LAYER,
     LayerSignature(
         "tf.image.resize|tensorflow.image.resize(images, size, method='bilinear', preserve_aspect_ratio=False, "
         "antialias=False, name=None)",

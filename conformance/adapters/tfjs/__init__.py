@@ -29,7 +29,7 @@ from conformance.adapters.api import (
     limit_axes,
 )
 from conformance.adapters.api.javascript import INDENT, JAVASCRIPT, NpmPackages, in_page, missing_chromium
-from conformance.adapters.tfjs import convolution, padding, pooling, resizing
+from conformance.adapters.tfjs import convolution, normalization, padding, pooling, resizing
 from conformance.cases.steps import BuildingBlock
 
 NPM_PACKAGES = NpmPackages("TensorFlow.js", "tfjs", Path(__file__).parent / "javascript" / "layouts.mjs")
@@ -80,6 +80,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "global_avg_pool": partial(pooling.global_pool, "mean"),
     "pad": padding.pad,
     "resize": resizing.resize,
+    "lrn": normalization.lrn,
     "depth_to_space": resizing.depth_to_space,
     "space_to_depth": lambda _step: resizing.NO_SPACE_TO_DEPTH,
     "relu": lambda _step: "tf.relu(x)",
@@ -87,6 +88,7 @@ LOWERINGS: Mapping[str, Lowering] = {
 FALLBACKS: Mapping[str, Lowering] = {
     **limit_axes({"conv": convolution.several_calls, "conv_transpose": convolution.transpose_with_bias}),
     "pad": padding.gathered_pad,
+    "lrn": normalization.fallback,
 }
 FLOAT32 = frozenset({"float32"})
 INTEGERS_TOO = frozenset({"float32", "int32"})

@@ -27,6 +27,8 @@ from conformance.adapters.api import (
     unsupported_operators,
 )
 from conformance.adapters.api.blocks.recipes import BlockRecipe
+from conformance.adapters.api.columns.recipes import UnfoldRecipe
+from conformance.adapters.api.normalization.recipes import NormalizationRecipe
 from conformance.adapters.tinygrad import calls, resizing, windows, words
 from conformance.adapters.tinygrad.padding import pad
 
@@ -87,11 +89,12 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "fractional_max_pool": "tinygrad has no fractional pooling",
         "stochastic_pool": "tinygrad has no stochastic pooling",
         "stochastic_pool_probabilities": "tinygrad has no stochastic pooling",
+        "unfold": "Tensor.unfold takes the windows of one axis, and does not move them to channels",
     }
 )
 DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
-    **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "pad", "resize", "relu", "negate"), ALL_DTYPES),
+    **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "unfold", "pad", "resize", "relu", "negate"), ALL_DTYPES),
     **dict.fromkeys(("conv", "conv_transpose"), FLOATING | INTEGERS),
 }
 NO_INTEGER_AVERAGES = Unsupported("averages, powers and quotients of integers are float32")
@@ -101,6 +104,7 @@ UNSUPPORTED_DTYPES = {
     "conv": {"bool": Unsupported("sums of bool are int32")},
     "conv_transpose": {"bool": Unsupported("sums of bool are int32")},
 }
+BLOCK_RECIPE = BlockRecipe(transpose="x.permute({})")
 
 SURFACES = (
     Surface(
@@ -121,7 +125,9 @@ SURFACES = (
         },
         fallbacks={
             **windows.FALLBACKS,
-            **dict.fromkeys(BLOCK_OPERATORS, BlockRecipe(transpose="x.permute({})")),
+            **dict.fromkeys(BLOCK_OPERATORS, BLOCK_RECIPE),
+            "unfold": UnfoldRecipe(windows.COMPOSED, BLOCK_RECIPE),
+            "lrn": NormalizationRecipe("({x}).pad({pads})", False, "x.cast(dtypes.float32)", "x.cast(dtypes.{dtype})"),
             "pad": indexed_pad,
         },
         words=words.WORDS,

@@ -40,6 +40,7 @@ from conformance.adapters.api.quantization.formulas import (
     QUANTIZED_CONVOLUTION_DTYPES,
     QUANTIZED_POOLING_DTYPES,
 )
+from conformance.adapters.api.resizing import affine_grids
 from conformance.adapters.torch import (
     adaptive as regions,
     blocks,
@@ -160,6 +161,7 @@ UNSUPPORTED_DTYPES = {
     "conv": no_kernel("convolution", except_dtypes=FLOATING_AND_SIGNED),
     "resize": no_kernel("interpolation", except_dtypes=DTYPES["resize"]),
     "grid_sample": no_kernel("grid_sample", except_dtypes=FLOATING),
+    "affine_grid": no_kernel("affine_grid", except_dtypes=FLOATING),
     "fold": no_kernel("fold", except_dtypes=FLOATING),
     "lrn": no_kernel("local_response_norm", except_dtypes=FLOATING),
     "conv_transpose": no_kernel("transposed convolution", except_dtypes=DTYPES["conv_transpose"]),
@@ -240,6 +242,7 @@ def _lowerings(
         **column,
         "lrn": lrn,
         "grid_sample": grid_sampling.grid_sample,
+        "affine_grid": affine_grids.functional_call,
         "pad": pad,
         "relu": lambda _step: relu,
     }

@@ -32,6 +32,7 @@ from conformance.adapters.api import (
 from conformance.adapters.api.blocks.reading import block_layers
 from conformance.adapters.api.columns.reading import ColumnArguments, column_layers
 from conformance.adapters.api.normalization.reading import normalization_layer
+from conformance.adapters.api.resizing.grid_reading import grid_sampling_layer
 from conformance.adapters.torch import resizing
 from conformance.cases.operators import BlockOrder, ExtraChannel, PadMode
 
@@ -294,6 +295,9 @@ COLUMN_FUNCTIONS = column_layers(
 
 NORMALIZATION_TAIL = "size, alpha=0.0001, beta=0.75, k=1.0"
 NORMALIZATION_LAYER = normalization_layer(f"LocalResponseNorm({NORMALIZATION_TAIL})", side=ExtraChannel.BEFORE)
+GRID_FUNCTION = grid_sampling_layer(
+    "grid_sample(input, grid, mode='bilinear', padding_mode='zeros', align_corners=None)", arrays=("input", "grid")
+)
 NORMALIZATION_FUNCTION = normalization_layer(
     f"local_response_norm(input, {NORMALIZATION_TAIL})", side=ExtraChannel.BEFORE, array="input"
 )
@@ -302,6 +306,6 @@ DIALECTS = {
     "torch.nn": Dialect(("nn", "torch.nn"), (*NN_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS, NORMALIZATION_LAYER)),
     "torch.nn.functional": Dialect(
         ("F", "functional", "nn.functional", "torch.nn.functional"),
-        (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS, *COLUMN_FUNCTIONS, NORMALIZATION_FUNCTION),
+        (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS, *COLUMN_FUNCTIONS, NORMALIZATION_FUNCTION, GRID_FUNCTION),
     ),
 }

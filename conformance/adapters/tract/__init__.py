@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from functools import partial
 
 from conformance.adapters.api import Step, Unsupported
-from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, SCHEMA_DTYPES
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
@@ -38,10 +37,11 @@ SESSION = (
 )
 NODE_DTYPES: Mapping[str, frozenset[str]] = {
     **SCHEMA_DTYPES,
-    **dict.fromkeys(("lp_pool", "max_unpool", "fold"), frozenset[str]()),
+    **dict.fromkeys(("lp_pool", "max_unpool", "fold", "affine_grid"), frozenset[str]()),
 }
 NO_BFLOAT16 = Unsupported('"Unknown DatumType Bfloat16"')
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
+FLOAT32_SAMPLES = Unsupported("GridSample computes float64 in float32")
 NO_LARGE_WINDOW = Unsupported("the time of pooling grows with the window: 18 s for 10 ** 8 cells over an input of 2")
 LARGEST_WINDOW = 10**8
 INT64_LIMIT = 1 << 63
@@ -81,6 +81,10 @@ def composition_limit(step: Step, text: str) -> Unsupported | None:
     return REDUCTIONS.get(step.dtype) if "ReduceM" in text else None
 
 
+FLOAT32_OPERATORS: Mapping[str, Mapping[str, Unsupported]] = {
+    "resize": {"float64": FLOAT32_RESIZE},
+    "grid_sample": {"float64": FLOAT32_SAMPLES},
+}
 SURFACES = (
     runtime_surface(
         "tract",
@@ -88,9 +92,8 @@ SURFACES = (
         SESSION,
         lowerings={
             "quantized_conv": partial(nodes.quantized_conv, Requantization.EXACT),
-            **grid_sampling.NOT_WRITTEN,
         },
         composition_limit=composition_limit,
-        unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}, "resize": {"float64": FLOAT32_RESIZE}},
+        unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}, **FLOAT32_OPERATORS},
     ),
 )

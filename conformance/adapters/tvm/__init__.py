@@ -10,15 +10,17 @@ Differences from a direct translation:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from conformance.adapters.api import Code, Step, Unsupported
-from conformance.adapters.api.normalization.recipes import NOT_WRITTEN
+from conformance.adapters.api.normalization.recipes import PLANE_RANK, is_even
+from conformance.adapters.api.resizing import affine_grids
 from conformance.adapters.api.resizing.rules import resized_extents
 from conformance.adapters.onnx import BFLOAT16_CONVERSION, nodes
 from conformance.adapters.onnx.dtypes import unsupported_by_schema, unsupported_output_padding
 from conformance.adapters.onnx.runtimes import runtime_surface
+from conformance.cases.arrays import SHORT_FLOATS
 from conformance.cases.operators import Coordinates
 
 PACKAGES = ("tvm", "onnx", "numpy")
@@ -61,6 +63,11 @@ NO_COORDINATES: Mapping[str, Unsupported] = {
     ),
 }
 NO_CROP_TO_ONE_CELL = Unsupported('a crop to one cell: "Check failed: fb->value != 0 (0 vs. 0) : Divide by zero"')
+NO_GRID_RANK = Unsupported('"GridSample only supports 4D or 5D input, got 3D."')
+FLOAT32_SAMPLES = Unsupported("the result of GridSample has the dtype float32")
+NO_LRN_RANK = Unsupported('"LRN only supports 3D or 4D input, got 5D."')
+NO_EVEN_SIZE = Unsupported("LRN pads both ends, so an even window gives one channel too many, which no input has")
+FLOAT32_LRN = Unsupported('LRN of float32 constants: "Binary operators must have the same datatype for both operands."')
 NO_BFLOAT16_POWER = Unsupported('power of bfloat16: "power only applies to float"')
 
 
@@ -74,7 +81,7 @@ def node_limit(step: Step) -> Unsupported | None:
         return NO_QUANTIZED_CONVOLUTION
     if step.operator == "lp_pool" and step.dtype == "bfloat16":
         return NO_BFLOAT16_POWER
-    limit = _resize_limit(step) if step.operator == "resize" else None
+    limit = OPERATOR_LIMITS[step.operator](step) if step.operator in OPERATOR_LIMITS else None
     return limit or unsupported_by_schema(step) or unsupported_output_padding(step)
 
 
@@ -83,6 +90,28 @@ def _resize_limit(step: Step) -> Unsupported | None:
     if coordinates == Coordinates.TF_CROP_AND_RESIZE and 1 in resized_extents(step):
         return NO_CROP_TO_ONE_CELL
     return NO_COORDINATES.get(coordinates) if coordinates is not None else None
+
+
+def _lrn_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use LRN: its input, its dtype, or an even window."""
+    if step.dtype != "float32":
+        return FLOAT32_LRN
+    # One channel is broadcast. A convention leaves the side out, and observes the call.
+    is_wrong = is_even(step) and step.shape[1] > 1 and "extra_channel" in step.parameters
+    return NO_LRN_RANK if step.rank > PLANE_RANK else NO_EVEN_SIZE if is_wrong else None
+
+
+def _grid_limit(step: Step) -> Unsupported | None:
+    if step.dtype in SHORT_FLOATS:
+        return FLOAT32_SAMPLES
+    return NO_GRID_RANK if step.rank < PLANE_RANK else None
+
+
+OPERATOR_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {
+    "grid_sample": _grid_limit,
+    "lrn": _lrn_limit,
+    "resize": _resize_limit,
+}
 
 
 def max_pool_values(step: Step) -> Code:
@@ -107,7 +136,7 @@ SURFACES = (
         lowerings={
             "resize": partial(nodes.resize, all_axes=True),
             "max_pool_with_indices": max_pool_values,
-            **NOT_WRITTEN,
+            **affine_grids.NOT_WRITTEN,
         },
         bfloat16=BFLOAT16_CONVERSION,
     ),

@@ -77,6 +77,7 @@ DISPUTED_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "PowerBelowOne": lambda case: case.parameters["p"] < 1,
         "ExceedsThirtyTwoBits": _exceeds_32_bits,
         "OutputSizeIsZero": lambda case: 0 in case.parameters["output_size"],
+        "GridSizeIsZero": lambda case: 0 in case.parameters["grid_size"],
         "OutputPaddingNotBelowStride": _output_padding_not_below_stride,
         "BinsOfDifferentSizes": _bins_of_different_sizes,
         "EmptyBatch": lambda case: case.shape[0] == 0,

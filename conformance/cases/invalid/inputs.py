@@ -85,6 +85,14 @@ def grid_axes_mismatch(case: Case) -> bool:
     return not grid_rank_mismatch(case) and case.inputs["grid"].shape[-1] != len(case.shape) - 2
 
 
+def matrix_shape_mismatch(case: Case) -> bool:
+    """The matrices of x are not 2 × 3 for a grid of two axes, or 3 × 4 for a grid of three axes."""
+    if operator_of(case).geometry is not Geometry.POINTS:
+        return False
+    axes = len(case.parameters["grid_size"])
+    return case.shape[1:] != (axes, axes + 1)
+
+
 def _leaves_unit_interval(case: Case, name: str) -> bool:
     numbers = case.inputs[name].make().astype(float)
     return not bool(((numbers >= 0) & (numbers < 1)).all())
@@ -140,6 +148,7 @@ INPUT_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "GridRankMismatch": grid_rank_mismatch,
         "GridBatchMismatch": grid_batch_mismatch,
         "GridAxesMismatch": grid_axes_mismatch,
+        "MatrixShapeMismatch": matrix_shape_mismatch,
         "NegativeActivation": negative_activation,
         "DrawsShapeMismatch": draws_shape_mismatch,
         "DrawOutOfRange": draw_out_of_range,

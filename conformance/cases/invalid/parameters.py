@@ -283,6 +283,11 @@ def column_count_mismatch(case: Case) -> bool:
         return False
 
 
+def negative_grid_size(case: Case) -> bool:
+    """The extent of a grid is negative along some axis."""
+    return any(size < 0 for size in _parameter_values(case, "grid_size"))
+
+
 def local_size_is_zero(case: Case) -> bool:
     """The number of channels in the window of a normalization is 0."""
     return 0 in _parameter_values(case, "local_size")
@@ -345,6 +350,7 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "BlockDoesNotDivideExtent": block_does_not_divide_extent,
         "WindowDoesNotDivideChannels": window_does_not_divide_channels,
         "ColumnCountMismatch": column_count_mismatch,
+        "NegativeGridSize": negative_grid_size,
         "LocalSizeIsZero": local_size_is_zero,
         "NegativeLocalSize": negative_local_size,
     }

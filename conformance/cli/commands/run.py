@@ -108,6 +108,13 @@ from reports.results.vocabulary import Level
     "cases of the next lower level, and cases tagged for them.",
 )
 @click.option(
+    "--batches/--no-batches",
+    default=True,
+    show_default=True,
+    help="Whether several cases of a route are exported as one model. A result counts only if its case passes; the "
+    "others are exported alone.",
+)
+@click.option(
     "--shard",
     type=ShardType(),
     metavar="K/N",
@@ -137,6 +144,7 @@ def run(  # noqa: PLR0917 - click passes the options by name
     device: str,
     precision: str,
     slow: bool,
+    batches: bool,
     shard: Shard | None,
     scheduler: str | None,
     shards: int | None,
@@ -165,7 +173,7 @@ def run(  # noqa: PLR0917 - click passes the options by name
     _check_option_combination(scheduler, shards, shard)
     limits = Limits(timeout, start_timeout, None if memory is None else round(memory * 1e9))
     output = Verbosity(verbosity or Verbosity.NORMAL)
-    options = RunOptions(selection, paths, limits, jobs, repeat, cache, resume, out)
+    options = RunOptions(selection, paths, limits, jobs, repeat, cache, resume, out, batches)
     if scheduler is not None:
         from conformance.cli.run_backends import run_on_cluster  # noqa: PLC0415 - rarely used
 

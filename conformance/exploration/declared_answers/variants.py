@@ -44,7 +44,8 @@ PLANE_INPUTS = frozenset({"x", "grad", "indices", "samples", "draws"})
 SPATIAL_INPUTS = frozenset({"x", "grad", "indices", "kernel"})
 """Inputs with spatial axes."""
 NEUTRAL_PARAMETERS: Mapping[str, Any] = {
-    "window": 1, "stride": 1, "padding": (0, 0), "dilation": 1, "pads": (0, 0), "output_padding": 0, "scale": 1
+    "window": 1, "stride": 1, "padding": (0, 0), "dilation": 1, "pads": (0, 0), "output_padding": 0, "scale": 1,
+    "roi_start": 0, "roi_end": 1
 }  # fmt: skip
 """Values of parameters on an axis that the operator leaves unchanged."""
 OUTPUT_SIZES = frozenset({"output_size", "size"})

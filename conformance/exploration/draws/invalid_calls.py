@@ -215,6 +215,10 @@ RAW_CHANGES: Mapping[str, RawChange] = {
         "indices", lambda case, amount: math.prod(case.parameters["output_size"]) + amount
     ),
     "IndexBelowMinusOne": _with_number("indices", lambda _case, amount: -2 - amount),
+    "NegativeGridSize": lambda case, _axis, amount: {"grid_size": [-1 - amount, *case.parameters["grid_size"][1:]]},
+    "MatrixShapeMismatch": lambda case, _axis, _amount: {
+        "x": _literal(case.inputs["x"].make()[..., :-1], case.inputs["x"].dtype)
+    },
     "LocalSizeIsZero": lambda _case, _axis, _amount: {"local_size": 0},
     "NegativeLocalSize": lambda _case, _axis, amount: {"local_size": -1 - amount},
     "BlockIsZero": lambda _case, _axis, _amount: {"block": 0},
@@ -249,6 +253,7 @@ NEEDED: Mapping[str, str] = {
     "DivisorIsZero": "divisor", "PowerIsZero": "p", "GroupsAreZero": "groups", "NegativeGroups": "groups",
     "GroupsDoNotDivideChannels": "groups", "GroupsDoNotDivideOutputs": "groups",
     "NegativeOutputPadding": "output_padding", "PaddingExceedsOutput": "output_padding", "CropExceedsInput": "pads",
+    "NegativeGridSize": "grid_size", "MatrixShapeMismatch": "grid_size",
     "LocalSizeIsZero": "local_size", "NegativeLocalSize": "local_size",
     "BlockIsZero": "block", "NegativeBlock": "block",
     "NegativeOutputSize": "output_size", "IndexBeyondOutput": "indices", "IndexBelowMinusOne": "indices",

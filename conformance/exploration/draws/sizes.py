@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, TypeVar
 
-from conformance.cases.operators import OPERATORS, Geometry, PaddingWord
+from conformance.cases.operators import MATRIX_AXES, OPERATORS, Geometry, PaddingWord
 from conformance.catalogue.factors import FactorLevel
 from conformance.exploration.rng import Rng
 from reports.results.vocabulary import Word
@@ -131,11 +131,8 @@ def _draw_output_factors(
         }
     if geometry in {Geometry.TO_BLOCKS, Geometry.FROM_BLOCKS}:
         return _draw_blocks(geometry, extent, rng)
-    if geometry is Geometry.CHANNELS:
-        return {
-            "channels": rng.randint(1, 12) if levels["channels"] == 1 else levels["channels"],
-            "local_size": rng.usual_or_unusual((3, 5), (1, 2, 4, rng.randint(6, 20))),
-        }
+    if geometry in CHANNEL_DRAWS:
+        return CHANNEL_DRAWS[geometry](levels, rng)
     if geometry not in OUTPUT_SIZE_DRAWS:
         return {}
     name, draw = OUTPUT_SIZE_DRAWS[geometry]
@@ -149,6 +146,24 @@ def _draw_blocks(geometry: Geometry, extent: tuple[int, ...], rng: Rng) -> dict[
     return {"block": block, **({"extent": tuple(block * size for size in extent)} if whole else {})}
 
 
+def _draw_local_size(levels: Mapping[str, Any], rng: Rng) -> dict[str, FactorLevel]:
+    return {
+        "channels": rng.randint(1, 12) if levels["channels"] == 1 else levels["channels"],
+        "local_size": rng.usual_or_unusual((3, 5), (1, 2, 4, rng.randint(6, 20))),
+    }
+
+
+def _draw_matrices(_levels: Mapping[str, Any], rng: Rng) -> dict[str, FactorLevel]:
+    axes = rng.choice(MATRIX_AXES)
+    grid = tuple(rng.choice((1, 2, 3, rng.randint(4, 17))) for _ in range(axes))
+    return {"channels": axes, "extent": (axes + 1,), "grid_size": grid}
+
+
+CHANNEL_DRAWS: Mapping[Geometry, Callable[[Mapping[str, Any], Rng], dict[str, FactorLevel]]] = {
+    Geometry.CHANNELS: _draw_local_size,
+    Geometry.POINTS: _draw_matrices,
+}
+"""Draws of the channels, with the factors that depend on them."""
 OUTPUT_SIZE_DRAWS: Mapping[Geometry, tuple[str, Callable[[int, Rng], int]]] = {
     Geometry.UNPOOLING: ("output_size", lambda size, rng: rng.randint(size, 3 * size)),
     Geometry.FRACTIONS: ("output_size", lambda size, rng: rng.randint(1, max(size - 1, 1))),

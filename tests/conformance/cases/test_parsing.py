@@ -255,3 +255,23 @@ def test_time_for_a_long_list_of_numbers_is_proportional_to_its_length():
     assert flatten_nested([numbers]) == ((1, 200_000), tuple(numbers))
     # If each number copied the numbers before it, this would take a minute.
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x: {values: [[[1, 0, 0], [0, 1, 0]]]}, grid_size: [2, 3, 4]", r"expected matrices of 3 x 4, \[n, 3, 4\]"),
+        ("x: {values: integers, shape: [1, 2, 4]}, grid_size: [2, 3]", r"\[1, 2, 4\]: expected matrices of 2 x 3"),
+        ("x: {values: integers, shape: [1, 2, 3, 1]}, grid_size: 2", r"\[1, 2, 3, 1\]: expected matrices of 2 x 3"),
+        ("x: {values: integers, shape: [1, 4, 5]}, grid_size: 2", "has 4 entries: expected 2 or 3"),
+        ("x: {values: [[[1, 0, 0], [0, 1, 0]]]}, grid_size: [2, 0]", "must be at least 1 along every axis"),
+    ],
+)
+def test_matrices_have_a_row_for_each_axis_of_the_grid(tmp_path, text, message):
+    with pytest.raises(CatalogueError, match=message):
+        one(tmp_path, f"id: a, {text}", operator="affine_grid")
+
+
+def test_a_number_is_the_extent_of_every_axis_of_the_grid(tmp_path):
+    case = one(tmp_path, "id: a, x: {values: integers, shape: [1, 3, 4]}, grid_size: 5", operator="affine_grid")
+    assert case.parameters["grid_size"] == (5, 5, 5)

@@ -182,6 +182,13 @@ def test_columns_have_a_channel_for_each_cell_of_a_window():
     assert fold.windows.output == (4,)
 
 
+@pytest.mark.parametrize("size", [(4, 5), (2, 3, 4)])
+def test_a_grid_has_its_axes_last(size):
+    axes = len(size)
+    step = Step("affine_grid", (7, axes, axes + 1), "float32", {"grid_size": size, "align_corners": False})
+    assert step.output == (7, *size, axes)
+
+
 def test_channels_that_a_window_does_not_divide_have_no_output():
     with pytest.raises(ValueError, match="5 cannot be divided by 2"):
         assert columns("fold", (1, 5, 6), output_size=(7,)).output

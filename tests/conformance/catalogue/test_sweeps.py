@@ -221,3 +221,28 @@ def test_a_sweep_without_a_needed_factor_is_rejected(operator, missing):
     raw |= {"indices": {"values": "distinct"}} if operator == "max_unpool" else {}
     with pytest.raises(ValueError, match=f"key 'factors.{missing}' is missing"):
         Sweep.parse(operator, raw)
+
+
+GRIDS = {"rank": [1], "batch": [3], "grid_size": [[2, 3], [1, 2, 4]], "align_corners": [False]}
+
+
+def grids(**factors):
+    raw = {"id": "a", "cover": "all", "factors": {**GRIDS, **factors}, "x": {"values": "integers"}}
+    return Sweep.parse("affine_grid", raw)
+
+
+def test_the_shape_of_matrices_follows_from_the_grid():
+    some = grids()
+    shapes = {name: some.raw_case(name)["x"]["shape"] for name in some.rows()}
+    assert shapes == {"1d-n3-to2x3": [3, 2, 3], "1d-n3-to1x2x4": [3, 3, 4]}
+
+
+def test_axes_of_one_cell_are_not_aligned():
+    assert grids(align_corners=[True]).rows() == ["1d-n3-to2x3-align"]
+
+
+def test_a_sweep_of_grids_has_no_extents():
+    with pytest.raises(ValueError, match="affine_grid has no such factor"):
+        grids(extent=[3])
+    with pytest.raises(ValueError, match="no combination of levels is possible"):
+        grids(grid_size=[[2, 3, 4, 5]]).rows()

@@ -27,7 +27,10 @@ NOT_PARSED_BACK = {
         for surface in DIALECTS
         if not surface.startswith(("torch", "tf", "keras", "jax", "flax"))
     },
-    **{(surface, "grid_sample"): "layers with a grid are not read yet" for surface in DIALECTS},
+    ("openvino.opset", "grid_sample"): "its attributes are a dictionary",
+    **{(surface, "grid_sample"): "a function, not a layer" for surface in ("torch.nn", "paddle.nn")},
+    ("mxnet.nd", "grid_sample"): "its grid has another layout",
+    **{(surface, "affine_grid"): "grids are not read yet" for surface in DIALECTS},
     ("torch.nn", "fractional_max_pool"): "its samples are reversed",
     ("torch.nn.functional", "fractional_max_pool"): "its samples are reversed",
     ("openvino.opset", "fold"): "its sizes are arrays",
@@ -104,6 +107,8 @@ def normalised(case):
         return {"operator": "adaptive_avg_pool", "output_size": case_step(case).output[2:]}
     if case.operator == "resize":
         return resized_cells(case)
+    if case.operator == "grid_sample":
+        del parameters["output_size"]  # the number of points is that of the grid
     if case.operator == "conv_transpose":
         pads = zip(case.parameters["padding"], case.parameters["output_padding"], strict=True)
         parameters["padding"] = tuple((before, after - extra) for (before, after), extra in pads)
@@ -176,7 +181,7 @@ def is_expressible(case, surface):
     return surfaces.get(surface, True) and 0 not in case.shape
 
 
-# The kernel of the first has another shape, and the boxes of the second are an array.
+# The kernel of the first has another shape, and the boxes of the second are a product of lists for several images.
 NOT_READ = ("tf.nn.depthwise_conv2d", "tf.image.crop_and_resize")
 
 
@@ -224,6 +229,30 @@ def parsed_parameters(text, surface, shape=None):
         ("torch.nn", "nn.PixelShuffle(2)", "depth_to_space", {"block": 2, "order": "crd"}),
         ("torch.nn", "nn.PixelUnshuffle(downscale_factor=3)", "space_to_depth", {"block": 3, "order": "crd"}),
         ("torch.nn.functional", "F.pixel_shuffle(x, 2)", "depth_to_space", {"block": 2, "order": "crd"}),
+        (
+            "torch.nn.functional",
+            "F.grid_sample(x, grid, 'bicubic', padding_mode='border', align_corners=True)",
+            "grid_sample",
+            {"mode": "cubic", "padding_mode": "border", "align_corners": True, "output_size": (8, 8)},
+        ),
+        (
+            "torch.nn.functional",
+            "F.grid_sample(x, grid)",
+            "grid_sample",
+            {"mode": "linear", "padding_mode": "zeros", "align_corners": False, "output_size": (8, 8)},
+        ),
+        (
+            "paddle.nn.functional",
+            "F.grid_sample(x, grid)",
+            "grid_sample",
+            {"mode": "linear", "padding_mode": "zeros", "align_corners": True, "output_size": (8, 8)},
+        ),
+        (
+            "onnxruntime",
+            "helper.make_node('GridSample', ['x', 'grid'], ['y'], mode='bicubic', align_corners=1)",
+            "grid_sample",
+            {"mode": "cubic", "padding_mode": "zeros", "align_corners": True, "output_size": (8, 8)},
+        ),
         ("tf.nn", "tf.nn.depth_to_space(x, 2)", "depth_to_space", {"block": 2, "order": "dcr"}),
         ("tf.nn", "tf.nn.space_to_depth(x, block_size=2)", "space_to_depth", {"block": 2, "order": "dcr"}),
         ("keras-jax.ops", "ops.space_to_depth(x, 2)", "space_to_depth", {"block": 2, "order": "dcr"}),

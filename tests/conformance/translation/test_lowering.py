@@ -113,6 +113,13 @@ def test_cases_that_must_be_rejected_are_unsupported_if_calls_check_nothing(tmp_
     assert isinstance(translate(one(tmp_path, PLAIN), sketch(validates=False)), Program)
 
 
+def test_cases_that_must_be_rejected_are_unsupported_for_an_operator_whose_calls_check_nothing(tmp_path):
+    case = one(tmp_path, f"{PLAIN}, expect: {{rejected: StrideIsZero}}, stride: 0")
+    reason = translate(case, sketch(unchecked_operators=frozenset({"max_pool"}))).reason
+    assert "does not check its arguments" in reason
+    assert isinstance(translate(case, sketch(unchecked_operators=frozenset({"avg_pool"}))), Program)
+
+
 def test_missing_padding_of_max_pool_is_padding_with_minus_infinity(tmp_path):
     program = translate(one(tmp_path, PADDED), sketch())
     assert program.how == "padded"

@@ -5,7 +5,7 @@ import pytest
 from conformance.adapters import registry
 from conformance.adapters.api import InputSizes, Unsupported
 from conformance.translation.lowering import translate
-from conformance.translation.other_sizes import ONE_SIZE, SIZES_OF_INDICES, other_sizes
+from conformance.translation.other_sizes import ONE_SIZE, SIZE_OF_MATRICES, SIZES_OF_INDICES, other_sizes
 from tests.support.fake_backends import one
 
 X = "x: {values: integers, shape: [2, 1, 7, 5]}"
@@ -52,6 +52,11 @@ def test_gradients_have_the_shape_of_the_other_output(tmp_path):
 def test_indices_belong_to_one_size(tmp_path):
     text = "id: a, x: {values: [[[1, 2]]]}, indices: {values: [[[0, 3]]]}, output_size: 4"
     assert other_sizes(one(tmp_path, text, operator="max_unpool"), constant) is SIZES_OF_INDICES
+
+
+def test_matrices_have_one_size(tmp_path):
+    text = "id: a, x: {values: [[[1, 0, 0], [0, 1, 0]]]}, grid_size: [2, 3]"
+    assert other_sizes(one(tmp_path, text, operator="affine_grid"), constant) is SIZE_OF_MATRICES
 
 
 def test_dimensions_that_vary_have_no_number():

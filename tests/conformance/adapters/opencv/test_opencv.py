@@ -5,6 +5,8 @@ import pytest
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
 from conformance.adapters.opencv import (
+    NO_CUBIC_VOLUMES,
+    NO_GRID_RANK,
     NO_RESIZE_RANK,
     NO_VOLUME_INDICES,
     NO_VOLUMES,
@@ -43,6 +45,18 @@ def test_indices_of_volumes_are_rejected():
     volume = step("max_pool_with_indices", (1, 2, 4, 4, 4), output="indices")
     assert node_limit(volume) is NO_VOLUME_INDICES
     assert node_limit(step("max_pool_with_indices", output="indices")) is None
+
+
+def test_grids_sample_planes_and_volumes():
+    row, plane, volume = (1, 2, 4), (1, 2, 4, 4), (1, 2, 4, 4, 4)
+    assert node_limit(step("grid_sample", row, mode="linear")) is NO_GRID_RANK
+    assert node_limit(step("grid_sample", plane, mode="cubic")) is None
+    assert node_limit(step("grid_sample", volume, mode="linear")) is None
+    assert node_limit(step("grid_sample", volume, mode="cubic")) is NO_CUBIC_VOLUMES
+
+
+def test_the_cubic_mode_of_a_grid_has_its_name_since_opset_20():
+    assert "mode='cubic'" in translate(CASES["grid_sample/2d-cubic-middle"], SURFACE).text
 
 
 def test_results_without_cells_are_not_returned():

@@ -22,6 +22,9 @@ LIMITS = {"webgpu": limits.webgpu_limit, "jsep": limits.jsep_limit, "webgl": lim
         ("max_pool_with_indices/2d-indices", "webgpu", "indices"),
         ("max_unpool/1d-back-to-their-places", "jsep", "MaxUnpool"),
         ("grid_sample/2d-nearest", "webgl", "GridSample"),
+        ("lrn/2d-three-channels", "webgpu", "LRN"),
+        ("lrn/2d-three-channels", "jsep", "LRN"),
+        ("lrn/1d-three-channels", "webgl", "NCHW"),
         ("space_to_depth/2d-dcr", "webgpu", "SpaceToDepth"),
         ("resize/1d-cubic-up-by-two", "webgpu", "Cubic mode"),
         ("resize/1d-cubic-up-by-two", "jsep", "Cubic mode"),
@@ -39,6 +42,10 @@ def test_a_node_without_a_kernel_has_a_reason(case, surface, reason):
 )
 def test_other_nodes_have_none(case, surface):
     assert LIMITS[surface](case_step(CASES[case])) is None
+
+
+def test_normalization_has_a_kernel_in_webgl_only():
+    assert limits.webgl_limit(case_step(CASES["lrn/2d-three-channels"])) is None
 
 
 def test_padding_with_infinity_has_no_shader_in_webgl():

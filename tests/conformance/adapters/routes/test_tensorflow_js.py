@@ -85,6 +85,35 @@ def test_int64_becomes_int32():
     assert result.tolist() == [-1, 7]
 
 
+SEVERAL_OUTPUTS = """\
+module.exports = {
+  setBackend: async () => {},
+  io: { fromMemory: (parts) => parts },
+  tensor: (data, shape, dtype) => ({ data: async () => data, shape, dtype }),
+  // The value of each output is its number, plus the first input.
+  loadGraphModel: async () => ({
+    executeAsync: async (inputs, names) => Promise.all(names.map(async (name) => {
+      const [first] = await inputs["x0:0"].data();
+      return { data: async () => [Number(name.split("_")[1] ?? 0) + first], shape: [1], dtype: "float32" };
+    })),
+  }),
+};
+"""
+
+
+@NEEDS_NODE
+def test_results_of_several_outputs_are_in_the_order_of_their_numbers(packages):
+    (packages / "@tensorflow" / "tfjs" / "index.js").write_text(SEVERAL_OUTPUTS)
+    keys = ["Identity_10", "Identity_2", "Identity", "Identity_1"]
+    signature = {
+        "inputs": {f"{name}:0": {"name": f"{name}:0"} for name in ("x0", "x1")},
+        "outputs": {f"{key}:0": {"name": key} for key in keys},
+    }
+    inputs = {name: np.array([value], np.float32) for name, value in (("x0", 0.5), ("x1", 9))}
+    results = set_up()["all_results"](MODEL | {"signature": signature}, bytes(4), "cpu", **inputs)
+    assert [one.tolist() for one in results] == [[0.5], [1.5], [2.5], [10.5]]
+
+
 @NEEDS_NODE
 @pytest.mark.usefixtures("packages")
 def test_error_of_tensorflow_js_is_the_message():

@@ -2,6 +2,9 @@
 
 import pytest
 
+from conformance import ConformanceError
+from conformance.adapters.tensorflow.nn_layers import DIALECTS
+from conformance.translation.layer import parse_layer
 from tests.support.layer_calls import IMAGE, WEIGHTS, case_of, check_case, check_rejected
 
 SURFACE = "tf.nn"
@@ -24,6 +27,40 @@ READ = [
         {"padding": ((1, 0), (1, 1)), "output_padding": (0, 0)},
     ),
 ]
+
+
+def test_a_crop_is_resizing_of_the_region_of_its_box():
+    text = "tf.image.crop_and_resize(x, [[0.25, 0, 1, 0.5]], [0], [2, 3], extrapolation_value=7)"
+    found = parse_layer(text, DIALECTS[SURFACE]).request
+    assert found.operator == "resize"
+    assert found.parameters == {
+        "size": (2, 3),
+        "mode": "linear",
+        "coordinates": "tf_crop_and_resize",
+        "roi_start": (0.25, 0),
+        "roi_end": (1, 0.5),
+        "extrapolation_value": 7,
+    }
+
+
+def test_a_crop_of_the_nearest_cells_copies_the_upper_one():
+    text = "tf.image.crop_and_resize(x, [[0, 0, 1, 1], [0, 0, 1, 1]], [0, 1], [2, 3], 'nearest')"
+    found = parse_layer(text, DIALECTS[SURFACE]).request.parameters
+    assert (found["mode"], found["nearest_rounding"]) == ("nearest", "round_prefer_ceil")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("[[0, 0, 1, 1], [0, 0, 1, 0.5]], [0, 1]", "the same for each image"),
+        ("[[0, 0, 1, 1]], [1]", "the same for each image"),
+        ("[0, 0, 1, 1], [0]", "not a list of boxes"),
+        ("boxes, [0]", "not a list of boxes"),
+    ],
+)
+def test_other_boxes_are_errors(arguments, message):
+    with pytest.raises(ConformanceError, match=message):
+        parse_layer(f"tf.image.crop_and_resize(x, {arguments}, [2, 3])", DIALECTS[SURFACE])
 
 
 @pytest.mark.parametrize(("text", "operator", "parameters"), READ)

@@ -5,6 +5,9 @@ import pytest
 from conformance.adapters.tfjs.resizing import (
     BLOCK_OF_ONE,
     NO_BLOCK_GRADIENT,
+    NO_CROP,
+    NO_CROP_GRADIENT,
+    NO_CROPPED_SCALE,
     NO_CUBIC,
     NO_RANK,
     NO_RULE,
@@ -49,6 +52,26 @@ def test_nearest_cells_at_ties_are_the_upper_ones():
 )
 def test_other_calls_are_not_written(refused, reason):
     assert resize(refused) is reason
+
+
+CROP = {"mode": "linear", "coordinates": "tf_crop_and_resize"}
+
+
+def test_a_crop_has_one_box_for_each_image():
+    region = {"roi_start": (0.25, 0), "roi_end": (1, 0.5)}
+    cropped = resize(step((2, 3, 4, 5), size=(2, 3), **CROP, **region))
+    boxes = "[[0.25, 0, 1, 0.5], [0.25, 0, 1, 0.5]]"
+    assert cropped == f"tf.image.cropAndResize(x, {boxes}, [0, 1], [2, 3])"
+    outside = resize(step(size=(2, 3), extrapolation_value=7, **CROP))
+    assert outside == 'tf.image.cropAndResize(x, [[0, 0, 1, 1]], [0], [2, 3], "bilinear", 7)'
+
+
+def test_a_crop_has_no_scale_and_no_gradient_and_copies_upper_cells():
+    assert resize(step(scale=(2, 2), **CROP)) is NO_CROPPED_SCALE
+    parameters = {"cubic_a": -0.75, "size": (2, 3), **CROP}
+    assert resize(Step("resize", (1, 2, 4, 5), "float32", parameters, gradient=True)) is NO_CROP_GRADIENT
+    nearest = {**CROP, "mode": "nearest", "nearest_rounding": "round_prefer_floor"}
+    assert resize(step((1, 2, 6, 5), size=(3, 3), **nearest)) is NO_CROP
 
 
 def test_depth_to_space_has_one_order_and_no_gradient():

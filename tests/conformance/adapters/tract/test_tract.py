@@ -5,6 +5,7 @@ import pytest
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
 from conformance.adapters.tract import (
+    FLOAT32_SAMPLES,
     LARGEST_WINDOW,
     NO_BFLOAT16,
     NO_CROPPING,
@@ -33,6 +34,12 @@ def test_the_graph_is_read_from_a_file_and_kernels_are_constants():
     assert isinstance(program, Program)
     assert "tract.onnx().load(file.name)" in program.text
     assert 'inputs = {"x": x}' in program.text
+
+
+def test_grids_are_sampled_in_float32():
+    case = "grid_sample/linear-at-rounded-points/2d-i5x7-to4x6-linear-border-float64"
+    assert translate(CASES[case], SURFACE).reason == FLOAT32_SAMPLES.reason
+    assert "GridSample" in translate(CASES["grid_sample/2d-linear-centres"], SURFACE).text
 
 
 @pytest.mark.parametrize("padding", [((-1, 0),), ((0, -1),), ((-1, 1),)])

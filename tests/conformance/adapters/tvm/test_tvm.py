@@ -4,7 +4,18 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
-from conformance.adapters.tvm import NO_BFLOAT16_POWER, NO_BOOL_REDUCTION, NO_INDICES, composition_limit, node_limit
+from conformance.adapters.tvm import (
+    FLOAT32_LRN,
+    FLOAT32_SAMPLES,
+    NO_BFLOAT16_POWER,
+    NO_BOOL_REDUCTION,
+    NO_EVEN_SIZE,
+    NO_GRID_RANK,
+    NO_INDICES,
+    NO_LRN_RANK,
+    composition_limit,
+    node_limit,
+)
 from conformance.cases.steps import Step
 from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
@@ -50,6 +61,28 @@ def test_reductions_of_bool_are_unsupported():
     assert composition_limit(step("min_pool", "bool"), "x = ReduceMin(windows, last)") is NO_BOOL_REDUCTION
     assert composition_limit(step("min_pool", "int32"), "x = ReduceMin(windows, last)") is None
     assert composition_limit(step("max_pool", "bool"), "x = ReduceMax(windows, last)") is NO_BOOL_REDUCTION
+
+
+def normalization(shape=(1, 5, 4, 4), dtype="float32", size=3, **parameters):
+    return Step("lrn", shape, dtype, {"local_size": size, **parameters})
+
+
+def test_normalization_is_in_float32_with_an_odd_window():
+    assert node_limit(normalization()) is None
+    assert node_limit(normalization(dtype="float64")) is FLOAT32_LRN
+    assert node_limit(normalization((1, 5, 2, 2, 2))) is NO_LRN_RANK
+    assert node_limit(normalization(size=4, extra_channel="after")) is NO_EVEN_SIZE
+
+
+def test_an_even_window_of_a_convention_and_of_one_channel_is_written():
+    assert node_limit(normalization(size=4)) is None
+    assert node_limit(normalization((1, 1, 4, 4), size=4, extra_channel="after")) is None
+
+
+def test_grids_of_16_bits_and_of_rows_are_not_sampled():
+    assert node_limit(Step("grid_sample", (1, 2, 4, 4), "float16", {})) is FLOAT32_SAMPLES
+    assert node_limit(Step("grid_sample", (1, 2, 4), "float32", {})) is NO_GRID_RANK
+    assert node_limit(Step("grid_sample", (1, 2, 4, 4), "float64", {})) is None
 
 
 @pytest.mark.parametrize(("extra", "stride", "rejected"), [(1, 1, True), (2, 2, True), (1, 2, False)])

@@ -4,11 +4,12 @@ import pytest
 
 from conformance.cases.arrays import array_digest
 from conformance.cases.case import Answers
+from conformance.cases.operators import PARAMETERS
 from conformance.catalogue import loading
-from conformance.exploration.declared_answers.variants import variants_of
+from conformance.exploration.declared_answers.variants import NEUTRAL_PARAMETERS, OUTPUT_SIZES, variants_of
 from conformance.judging.expected import compute_reference
 
-OPERATORS = ("avg_pool", "conv", "global_max_pool", "max_pool", "max_pool_grad", "pad", "max_unpool")
+OPERATORS = ("avg_pool", "conv", "global_max_pool", "max_pool", "max_pool_grad", "pad", "max_unpool", "resize")
 
 
 def convention(case_id):
@@ -90,3 +91,13 @@ def test_a_case_with_flat_pads_or_without_answers_has_no_variants():
     assert not list(variants_of(convention("pad/order-of-pads")))
     value = next(case for case in loading.load_catalogue().cases if not isinstance(case.expect, Answers))
     assert not list(variants_of(value))
+
+
+def test_every_parameter_with_a_value_per_axis_has_a_value_for_an_added_axis():
+    per_axis = {name for name, parameter in PARAMETERS.items() if parameter.is_per_axis}
+    assert per_axis == set(NEUTRAL_PARAMETERS) | OUTPUT_SIZES
+
+
+def test_an_added_axis_lies_in_the_whole_region_of_a_crop():
+    names = names_of("resize/size-of-a-crop-in-one-dimension")
+    assert {"rank 2, axes of 3 before", "rank 3, axes of 1 after"} <= set(names)

@@ -39,6 +39,15 @@ def test_long_axes_have_one_item_and_one_channel():
     assert {(levels["batch"], levels["channels"]) for levels in long} == {(1, 1)}
 
 
+def test_matrices_have_a_row_for_each_axis_of_the_grid():
+    every = list(draws("affine_grid", 1, 60))
+    assert {len(levels["grid_size"]) for levels in every} == {2, 3}
+    for levels in every:
+        axes = len(levels["grid_size"])
+        assert (levels["channels"], levels["extent"]) == (axes, (axes + 1,))
+        assert min(levels["grid_size"]) >= 1
+
+
 def test_operators_have_only_their_own_sizes():
     (pad,) = draws("pad", 2, 1)
     assert "pads" in pad

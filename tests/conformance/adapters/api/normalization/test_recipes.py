@@ -15,6 +15,8 @@ from conformance.adapters.api.normalization.recipes import (
 )
 from conformance.cases.operators import ExtraChannel
 from conformance.cases.steps import Step
+from conformance.catalogue.describe import surfaces_by_name
+from conformance.translation.lowering import translate
 
 NUMBERS = {"alpha": 0.5, "beta": 0.75, "k": 2, "alpha_over_size": True, "extra_channel": "after"}
 RECIPE = NormalizationRecipe("np.pad({x}, {pads})")
@@ -89,3 +91,21 @@ def test_windows_reach_no_further_than_the_other_channels():
     assert window_of(step(local_size=4, extra_channel="before")) == (2, 1)
     assert window_of(step((1, 2, 1), local_size=31)) == (1, 1)
     assert window_of(step((1, 0, 1), local_size=3)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("surface", "pad"),
+    [
+        ("jax.lax", "jnp.pad(x * x, ((0, 0), (1, 1), (0, 0), (0, 0)))"),
+        ("flax.nnx", "jnp.pad(x * x, ((0, 0), (0, 0), (0, 0), (1, 1)))"),
+        ("keras-jax.ops", "keras.ops.pad(x * x, ((0, 0), (0, 0), (0, 0), (1, 1)))"),
+        ("mlx.core", "mx.pad(x * x, ((0, 0), (0, 0), (0, 0), (1, 1)))"),
+        ("tinygrad.Tensor", "(x * x).pad(((0, 0), (1, 1), (0, 0), (0, 0)))"),
+    ],
+)
+def test_frameworks_without_a_call_write_the_formula(catalogue, surface, pad):
+    case = catalogue.by_id["lrn/2d-three-channels"]
+    program = translate(case, surfaces_by_name()[surface][1])
+    assert program.how == "composed"
+    assert pad in program.text
+    assert "squares[" in program.text

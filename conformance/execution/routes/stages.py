@@ -56,7 +56,11 @@ class StageRunner:
         """Return the part after the source that changes a result, None if the result is right."""
         if is_right(outcome):
             return None
-        if self._outcome(task, stages.export, expected).kind != Outcome.RETURNED:
+        if outcome.evaluated:
+            return Part.RUNTIME
+        # A model that ran was exported.
+        has_run = outcome.kind == Outcome.RETURNED
+        if not has_run and self._outcome(task, stages.export, expected).kind != Outcome.RETURNED:
             return Part.EXPORTER
         if stages.evaluator is None:
             return Part.EXPORTER_OR_RUNTIME
