@@ -126,6 +126,20 @@ def _without_new_operators(source: Surface) -> Surface:
     return replace(source, lowerings=lowerings, fallbacks=fallbacks) if missing else source
 
 
+def _route_batch(
+    batch: BatchExport, route: Surface, runners: Sequence[ModelRunner | None], to_numpy: str
+) -> RouteBatch:
+    """Return how programs of a route run as one. runners: the runtime, and the other implementation if there is one."""
+
+    def wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+        weights, inputs = split_names(names)
+        return [*batch.part(lines, weights, inputs), f"x = model, ({', '.join(inputs)},)"]
+
+    part = replace(route, to_numpy="x", wrap_program=wrap)
+    lines, evaluation = ((*batch.export, *one.load, *one.run_all) if one and one.run_all else () for one in runners)
+    return RouteBatch(part, lines, to_numpy, batch.max_programs, evaluation)
+
+
 def make_route(
     source: Surface,
     name: str,
@@ -185,17 +199,6 @@ def make_route(
         **{**(DYNAMIC_FIELDS if ones else {}), **fields},  # type: ignore[arg-type]  # fields of Surface by name
     )
 
-    def route_batch(batch: BatchExport) -> RouteBatch:
-        def wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-            weights, inputs = split_names(names)
-            return [*batch.part(lines, weights, inputs), f"x = model, ({', '.join(inputs)},)"]
-
-        part = replace(route, to_numpy="x", wrap_program=wrap)
-        lines, evaluation = (
-            (*batch.export, *one.load, *one.run_all) if one and one.run_all else () for one in (run, evaluate)
-        )
-        return RouteBatch(part, lines, to_numpy, batch.max_programs, evaluation)
-
     stages = RouteStages(
         source_name=source.name,
         runtime_name=runtime_name,
@@ -204,6 +207,6 @@ def make_route(
         evaluator=wrapped(route, evaluate) if evaluate else None,
         is_independent=is_independent,
         recipes=recipes(source.lowerings),
-        batch=route_batch(batch) if batch and run.run_all and not ones else None,
+        batch=_route_batch(batch, route, (run, evaluate), to_numpy) if batch and run.run_all and not ones else None,
     )
     return replace(wrapped(route, run), route=stages)
