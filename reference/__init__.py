@@ -31,6 +31,7 @@ from reference.operators import (
     stochastic_pooling_grad as _stochastic_pooling_grad,
     unfolding as _unfolding,
 )
+from reference.operators.morphology import dilation as _dilation, dilation_grad as _dilation_grad
 from reference.operators.normalization import (
     response_normalization as _response_normalization,
     response_normalization_grad as _response_normalization_grad,
@@ -93,6 +94,8 @@ fold = values_only(_unfolding.fold)
 fold_grad = values_only(_unfolding.fold_grad)
 lrn = values_only(_response_normalization.lrn)
 lrn_grad = values_only(_response_normalization_grad.lrn_grad)
+dilation2d = values_only(_dilation.dilation2d)
+dilation2d_grad = values_only(_dilation_grad.dilation2d_grad)
 quantize = values_only(_quantization.quantize)
 dequantize = values_only(_quantization.dequantize)
 quantized_avg_pool = values_only(_quantization.quantized_avg_pool)
@@ -119,6 +122,8 @@ __all__ = [
     "depth_to_space",
     "depth_to_space_grad",
     "dequantize",
+    "dilation2d",
+    "dilation2d_grad",
     "fold",
     "fold_grad",
     "fractional_max_pool",

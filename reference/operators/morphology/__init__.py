@@ -1,0 +1,1 @@
+"""Grey-scale morphology: extremes of windows to which a kernel is added."""
