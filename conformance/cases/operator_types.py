@@ -265,6 +265,7 @@ class Arithmetic(Enum):
     POWERS = "powers and roots"
     EXPONENTIALS = "exponentials"
     PROBABILITIES = "x as probabilities, so it must not be negative"
+    LARGEST_SUM = "the largest of sums of two numbers"
     OTHER = "unknown"
 
     @property
@@ -296,6 +297,7 @@ class Operator:
     outputs: the names of the returned arrays if there are several; the parameter `output` of a case selects one.
     has_ties: whether its gradient has the parameter `ties`, the rule for equal values.
     has_output_per_cell: whether the output has an element for each cell of each window, not for each window.
+    has_channel_kernels: whether the weights are a window for each channel, (channels, 1, *window).
     has_disputed_geometry: whether conventions specify windows that contain only padding, or pads beyond the extent.
     is_differentiable: whether it has a gradient.
     operations: the cost of windows; None if the cost is not counted.
@@ -312,6 +314,7 @@ class Operator:
     outputs: tuple[str, ...] = ()
     has_ties: bool = False
     has_output_per_cell: bool = False
+    has_channel_kernels: bool = False
     has_disputed_geometry: bool = False
     is_differentiable: bool = True
     operations: WindowOperations | None = None
@@ -345,7 +348,8 @@ class Operator:
     @property
     def changes_channels(self) -> bool:
         """Whether an output channel is not computed from the input channel of the same number alone."""
-        return self.has_weights or self.geometry in {Geometry.CHANNELS, Geometry.POINTS, *CHANNEL_GEOMETRIES}
+        mixes_channels = self.has_weights and not self.has_channel_kernels
+        return mixes_channels or self.geometry in {Geometry.CHANNELS, Geometry.POINTS, *CHANNEL_GEOMETRIES}
 
     @property
     def forward(self) -> str:
@@ -360,7 +364,7 @@ class Operator:
         if not self.is_differentiable:
             return "quantization"
         if self.has_weights:
-            return "convolution"
+            return "morphology" if self.has_channel_kernels else "convolution"
         return FAMILIES.get(self.geometry, "pooling")
 
     def channel_multiple(self, parameters: Mapping[str, Any], rank: int) -> int:
@@ -373,13 +377,16 @@ class Operator:
 
     def kernel_shape(self, channels: int, out: int, groups: int, window: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of the weights; channels, out: input and output channels of each group."""
+        if self.has_channel_kernels:
+            return (channels, 1, *window)
         if self.geometry is Geometry.TRANSPOSED:
             return (channels * groups, out, *window)
         return (out * groups, channels, *window)
 
     def input_channels(self, kernel: tuple[int, ...], groups: int) -> int:
         """Return the number of channels of x that fits weights of this shape."""
-        return kernel[0] if self.geometry is Geometry.TRANSPOSED else kernel[1] * groups
+        is_first = self.has_channel_kernels or self.geometry is Geometry.TRANSPOSED
+        return kernel[0] if is_first else kernel[1] * groups
 
     def output_channels(self, kernel: tuple[int, ...], groups: int) -> int:
         """Return the number of output channels for weights of this shape."""

@@ -83,7 +83,8 @@ _INPUTS = (
     Input("grad", "The gradient with respect to the output. Its shape is inferred from the case and is optional.",
           is_derived=True),
     Input("x", "The input, in the layout (n, c, *spatial)."),
-    Input("kernel", "The weights: (out, in/groups, *window) of conv, (in, out/groups, *window) of conv_transpose.",
+    Input("kernel", "The weights: (out, in/groups, *window) of conv, (in, out/groups, *window) of conv_transpose, "
+          "(channels, 1, *window) of dilation2d.",
           has_gradient=True),
     Input("bias", "One number for each output channel. Optional.", has_gradient=True),
     Input("indices", "The position of each value in the unpadded plane, row-major; int64 if no dtype is given.",
@@ -267,6 +268,10 @@ def _softmax_operations(terms: Array) -> Mapping[Operation, Array]:
     return {**each, Operation.ADDITIONS: 2 * _combinations(terms), Operation.DIVISIONS: np.ones_like(terms)}
 
 
+def _largest_sum_operations(terms: Array) -> Mapping[Operation, Array]:
+    return {Operation.ADDITIONS: terms, Operation.COMPARISONS: _combinations(terms)}
+
+
 def _product_operations(terms: Array) -> Mapping[Operation, Array]:
     return {Operation.MULTIPLICATIONS: terms, Operation.ADDITIONS: _combinations(terms)}
 
@@ -361,6 +366,11 @@ _FORWARD_OPERATORS = (
     Operator("conv_transpose", "The transposed convolution: the gradient of a convolution with respect to its input.",
              Geometry.TRANSPOSED, Arithmetic.SUM, _CONVOLUTION + _parameters("output_padding"),
              inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",)),
+    Operator("dilation2d", "The maximum of each window after its kernel is added to the cells (grey-scale dilation). "
+             "Padding is never the maximum.",
+             Geometry.WINDOWS, Arithmetic.LARGEST_SUM, _parameters("stride", "padding", "dilation", stride=1),
+             inputs=("x", "kernel"), has_ties=True, has_channel_kernels=True, has_disputed_geometry=True,
+             operations=_largest_sum_operations),
     Operator("quantize", "The input as numbers of eight bits: divided by a scale, rounded to whole numbers, and moved "
              "by a zero point.", Geometry.CELLS, Arithmetic.OTHER,
              _parameters("y_scale", "y_zero_point", "output_dtype", "round_mode", "formula"),

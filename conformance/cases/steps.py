@@ -41,7 +41,7 @@ class Step:
     """One call of an operator, with the shape and dtype of its input and its parameters.
 
     operator: an operator of the catalogue, never a gradient, or a BuildingBlock;
-    shape: (n, c, *spatial) of the input; kernel: shape (out, in/groups, *window) of the weights, `()` without weights;
+    shape: (n, c, *spatial) of the input; kernel: shape of the weights, `()` without weights;
     kernel_dtype: the dtype of the weights, "" for that of the input;
     constants: arrays written into the program, `kernel` or `scale`, channels first;
     gradient: whether the case requests the gradient of the step; some framework calls have no gradient;
@@ -142,7 +142,7 @@ class Step:
         """Number of output channels."""
         if not self.kernel:
             return self._channels_without_weights()
-        return OPERATORS[self.operator].output_channels(self.kernel, int(self.parameters["groups"]))
+        return OPERATORS[self.operator].output_channels(self.kernel, int(self.parameters.get("groups", 1)))
 
     @property
     def output(self) -> tuple[int, ...]:

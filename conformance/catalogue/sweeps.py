@@ -107,6 +107,7 @@ class Sweep:
         operator = OPERATORS[self.operator]
         known = COMMON_FACTORS | {*operator.defaults, *operator.optional_inputs}
         known |= WEIGHT_FACTORS if operator.has_weights else set()
+        known -= {"out"} if operator.has_channel_kernels else set()
         self._check_extent(operator)
         for name in self.factors.keys() - known:
             raise ValueError(f"key 'factors.{name}': {self.operator} has no such factor")

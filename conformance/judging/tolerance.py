@@ -78,7 +78,9 @@ def target_for(
 
 def _may_multiply_matrices(case: Case, how: How) -> bool:
     """Whether a case may be computed with float32 matrix products: a convolution, or a composition that may use one."""
-    return case.dtype == "float32" and (OPERATORS[case.operator].has_weights or how == How.COMPOSED)
+    operator = OPERATORS[case.operator]
+    has_products = operator.has_weights and not operator.has_channel_kernels
+    return case.dtype == "float32" and (has_products or how == How.COMPOSED)
 
 
 def _loses_bits_in_tf32(arrays: Iterable[Array]) -> bool:

@@ -203,6 +203,8 @@ class CaseRequest:
         if window is None:
             raise ConformanceError(f"{self.operator} needs --window or --kernel-shape")
         extents = window if isinstance(window, list) else [window] * self.spatial_rank
+        if self.case_operator.has_channel_kernels:
+            return [shape[1], 1, *extents]
         groups = self._groups()
         outputs = self.out_channels or DEFAULT_CHANNELS * groups
         if self.case_operator.geometry is Geometry.TRANSPOSED:

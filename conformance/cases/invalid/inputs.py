@@ -24,8 +24,11 @@ def kernel_is_empty(case: Case) -> bool:
 
 
 def kernel_channels_mismatch(case: Case) -> bool:
-    """The number of input channels of the kernel differs from that of x."""
-    kernel, groups = case.inputs["kernel"].shape, case.parameters["groups"]
+    """The number of input channels of the kernel differs from that of x, or a kernel for each channel has several."""
+    kernel = case.inputs["kernel"].shape
+    if operator_of(case).has_channel_kernels:
+        return kernel[:2] != (case.shape[1], 1)
+    groups = case.parameters["groups"]
     if operator_of(case).geometry is Geometry.TRANSPOSED:
         return kernel[0] != case.shape[1]
     # Where groups do not divide the channels, no kernel fits.

@@ -67,7 +67,7 @@ def draw_sizes(operator: str, rank: int, rng: Rng, *, common: bool = False) -> d
         "batch": 1 if long else rng.usual_or_unusual((1,), (2, 3)),
         "channels": 1 if long and max(extent) > LARGE_WINDOW_CELLS[-1] else _draw_channels(rng),
     }
-    if described.has_weights:
+    if described.has_weights and not described.has_channel_kernels:
         levels["out"] = _draw_channels(rng)
         levels["groups"] = rng.usual_or_unusual((1,), (2, 3, rng.choice((4, 8, *VECTOR_WIDTH_SIZES))))
         if levels["groups"] != 1 and rng.one_in(2):  # each channel is a group
