@@ -28,6 +28,11 @@ def pad_lowest_then_max(step: Step) -> tuple[Step, ...]:
     return _with_explicit_padding(step, lowest_value(step.dtype))
 
 
+def pad_infinity_then_dilate(step: Step) -> tuple[Step, ...]:
+    """Return explicit padding with -inf, then dilation without padding; not for integers, which have no -inf."""
+    return _with_explicit_padding(step, -math.inf) if step.dtype in FLOATING_DTYPES else ()
+
+
 def pad_zeros_then_convolve(step: Step) -> tuple[Step, ...]:
     """Return explicit padding with zeros, then a convolution without padding."""
     return _with_explicit_padding(step, 0)
@@ -177,5 +182,6 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         "pad": (crop_then_pad,),
         "unfold": (pad_zeros_then_unfold,),
         "fold": (fold_then_crop,),
+        "dilation2d": (pad_infinity_then_dilate,),
     }
 )

@@ -26,7 +26,7 @@ class ArrayOperations:
     softmax: along one axis. flat_softmax: the same of a variable with more axes than softmax accepts.
     norm: the `{p}`-norm of each window. norms: shorter templates for some p.
     differentiable_norm: the norm with a gradient of 0 where the norm is 0; its value there does not matter.
-    multiply: of `{x}` and `{other}`.
+    add, multiply: of `{x}` and `{other}`.
     quotient: of the sums `{x}` and the counts `{count}`.
     ones: an array of ones like `x`.
     where: selects `{x}` where `{condition}` is true, and `{other}` elsewhere.
@@ -49,6 +49,7 @@ class ArrayOperations:
     norm: str = ""
     norms: Mapping[float, str] = field(default_factory=dict)
     differentiable_norm: str = ""
+    add: str = "{x} + {other}"
     multiply: str = "{x} * {other}"
     quotient: str = "{x} / {count}"
     ones: str = ""

@@ -55,8 +55,8 @@ class StackedCells(WindowCells):
         del one_axis  # they always are
         return self.stack.format(list=self.slice_list(name, step), axis="")
 
-    def slice_list(self, name: str, step: Step) -> str:
-        """Return a list with one slice for each cell of the window."""
+    def slice_list(self, name: str, step: Step, added: str = "") -> str:
+        """Return a list with one slice for each cell of the window. added: text after each slice."""
         walk = step.windows
         bounds = [
             f"{letter}:{letter} + {(count - 1) * stride + 1}:{stride}"
@@ -66,7 +66,7 @@ class StackedCells(WindowCells):
             f"for {letter} in range(0, {window * dilation}, {dilation})"
             for letter, window, dilation in zip(LOOP_VARIABLES, walk.window, walk.dilation, strict=False)
         ]
-        return f"[{name}{slices(bounds, channels_last=self.channels_last)} {' '.join(loops)}]"
+        return f"[{name}{slices(bounds, channels_last=self.channels_last)}{added} {' '.join(loops)}]"
 
     def axes(self, _step: Step, *, one_axis: bool = False) -> str:
         """Return the axis of the cells."""

@@ -42,6 +42,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.blocks.recipes import BlockRecipe
 from conformance.adapters.api.columns.recipes import UnfoldRecipe
+from conformance.adapters.api.morphology import DilationRecipe
 from conformance.adapters.api.normalization.recipes import NormalizationRecipe
 from conformance.adapters.jax import columns, resizing, words
 from conformance.adapters.jax.convolution import biased_conv, composed_transpose, lax_conv, lax_transpose
@@ -174,6 +175,7 @@ def _fallbacks(pooling: LayoutPooling) -> Mapping[str, Lowering]:
         "stochastic_pool": jitted(pooling.composed.stochastic_pool, "draws"),
         **dict.fromkeys(BLOCK_OPERATORS, jitted(BlockRecipe(channels_last=pooling.layout.channels_last))),
         "unfold": jitted(UnfoldRecipe(pooling.composed, BlockRecipe(channels_last=pooling.layout.channels_last))),
+        "dilation2d": jitted(DilationRecipe(pooling.composed), "kernel"),
         "lrn": jitted(
             NormalizationRecipe(
                 "jnp.pad({x}, {pads})",

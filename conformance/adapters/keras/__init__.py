@@ -30,6 +30,7 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_lowering,
 )
+from conformance.adapters.api.morphology import DilationRecipe
 from conformance.adapters.api.normalization.recipes import NormalizationRecipe
 from conformance.adapters.keras import blocks, columns, convolution, padding, pooling, resizing, words
 from conformance.adapters.keras.engines import ENGINES, Engine
@@ -86,6 +87,7 @@ def _fallbacks(engine: Engine, write_call: pooling.PoolingCallWriter) -> Mapping
     compositions |= dict.fromkeys(BLOCK_OPERATORS, blocks.BLOCKS_OR_RECIPE)
     compositions["unfold"] = columns.RECIPE
     compositions["lrn"] = NORMALIZATION
+    compositions["dilation2d"] = DilationRecipe(pooling.COMPOSED)
     compiled = {name: partial(pooling.compiled, engine, lowering) for name, lowering in compositions.items()}
     return {**compiled, "pad": partial(padding.gathered_pad, engine)}
 

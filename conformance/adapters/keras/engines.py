@@ -109,9 +109,9 @@ class Engine:
         """The `data_format` argument of a layer, None for the default."""
         return CHANNELS_FIRST_FORMAT if self.has_channels_first else None
 
-    def as_one_function(self, *lines: str, names: Sequence[str] = ("x",)) -> tuple[str, ...]:
+    def as_one_function(self, *lines: str, names: Sequence[str] = ("x",), called: str = "") -> tuple[str, ...]:
         """Return the lines, as one compiled function if the engine would compile each call separately."""
-        called = "convolve" if "kernel" in names else "pool"
+        called = called or ("convolve" if "kernel" in names else "pool")
         return jit_lines(*lines, names=names, called=called) if self.compiles_functions else lines
 
 

@@ -72,7 +72,7 @@ COMPOSED = PoolingCompositions(
 FLOAT64_NORM = "keras.ops.sum(keras.ops.abs({x}) ** {p}, axis={axes}) ** (1 / {p})"
 FLOAT64_COMPOSED = replace(COMPOSED, operations=replace(OPERATIONS, norm=FLOAT64_NORM))
 # Inputs of compositions that read more than x.
-COMPOSITION_INPUTS = {"max_unpool": ("x", "indices"), "stochastic_pool": ("x", "draws")}
+COMPOSITION_INPUTS = {"max_unpool": ("x", "indices"), "stochastic_pool": ("x", "draws"), "dilation2d": ("x", "kernel")}
 
 
 def compiled(engine: Engine, lowering: Lowering, step: Step) -> Code:
@@ -82,7 +82,7 @@ def compiled(engine: Engine, lowering: Lowering, step: Step) -> Code:
     if isinstance(code, tuple) and any("keras.ops.pad(" in line for line in code):
         code = too_many_axes(step, engine.max_constant_axes) or code
     names = COMPOSITION_INPUTS.get(step.operator, ("x",))
-    return engine.as_one_function(*code, names=names) if isinstance(code, tuple) else code
+    return engine.as_one_function(*code, names=names, called="pool") if isinstance(code, tuple) else code
 
 
 def ops_call(step: Step, *arguments: str | None, **keywords: str | None) -> str:

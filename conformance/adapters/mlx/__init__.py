@@ -26,6 +26,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.blocks.recipes import BlockRecipe
 from conformance.adapters.api.columns.recipes import UnfoldRecipe
+from conformance.adapters.api.morphology import DilationRecipe
 from conformance.adapters.api.normalization.recipes import NormalizationRecipe
 from conformance.adapters.mlx import convolution, resizing, windows
 
@@ -97,6 +98,7 @@ FALLBACKS: Mapping[str, Lowering] = {
     **dict.fromkeys(BLOCK_OPERATORS, BlockRecipe(channels_last=True)),
     "unfold": UnfoldRecipe(windows.COMPOSED, BlockRecipe(channels_last=True)),
     "lrn": NormalizationRecipe("mx.pad({x}, {pads})", True, "x.astype(mx.float32)", "x.astype(mx.{dtype})"),
+    "dilation2d": DilationRecipe(windows.COMPOSED),
     "conv": convolution.fallback_conv,
     "conv_transpose": convolution.fallback_transpose,
 }

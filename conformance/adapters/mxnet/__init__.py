@@ -30,6 +30,7 @@ from conformance.adapters.api import (
     unsupported_lowering,
     unsupported_operators,
 )
+from conformance.adapters.api.morphology import DilationRecipe
 from conformance.adapters.mxnet import (
     affine_grids,
     blocks,
@@ -152,6 +153,7 @@ FALLBACKS: Mapping[str, Lowering] = {
     "grid_sample": partial(grid_sampling.grid_sample, api=padding.NP_API),
     "affine_grid": partial(affine_grids.affine_grid, api=padding.NP_API),
     "lp_pool": pooling.absolute_lp_pool,
+    "dilation2d": DilationRecipe(windows.compositions(padding.NP_API)),
 }
 # Written with a method of the array, which is the same for mxnet.np and mxnet.nd and works for empty arrays.
 GLOBAL_MAXIMUM_FALLBACKS: Mapping[str, Lowering] = {"global_max_pool": windows.channel_maximum}
@@ -266,6 +268,7 @@ SURFACES = (
             **dict.fromkeys(BLOCK_OPERATORS, nd.nonempty_arrays_only(blocks.recipe)),
             "unfold": nd.nonempty_arrays_only(partial(columns.recipe, nd.ND_API)),
             "lrn": nd.nonempty_arrays_only(normalization.fallback),
+            "dilation2d": nd.nonempty_arrays_only(DilationRecipe(windows.compositions(nd.ND_API))),
         },
         write_gradient=weights.autograd_gradient,
     ),

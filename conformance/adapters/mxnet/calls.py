@@ -28,6 +28,7 @@ class ArrayApi:
     pooling, convolution, deconvolution: the calls.
     pad: lowering of explicit padding.
     elementwise: prefix of the list that `stack` takes: "*" where it takes separate arguments.
+    add: template of the sum of `{x}` and `{other}`, whose shapes may differ.
     to_framework, to_numpy: suffixes that convert an array to `mxnet.nd`, for operators that only it has, and back.
     """
 
@@ -38,6 +39,7 @@ class ArrayApi:
     deconvolution: str
     pad: Lowering
     elementwise: str = ""
+    add: str = "{x} + {other}"
     to_framework: str = ""
     to_numpy: str = ""
 

@@ -96,5 +96,12 @@ def gathered_pad(step: Step) -> Code:
 
 
 ND_API = ArrayApi(
-    "mx.nd", "mx.nd", "mx.nd.Pooling", "mx.nd.Convolution", "mx.nd.Deconvolution", surround, elementwise="*"
+    "mx.nd",
+    "mx.nd",
+    "mx.nd.Pooling",
+    "mx.nd.Convolution",
+    "mx.nd.Deconvolution",
+    surround,
+    elementwise="*",
+    add="mx.nd.broadcast_add({x}, {other})",
 )

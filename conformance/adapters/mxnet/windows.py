@@ -37,6 +37,7 @@ def compositions(api: ArrayApi) -> PoolingCompositions:
         softmax=f"{operators}.softmax({{x}}, axis=-1)",
         norm=f"({arrays}.abs({{x}}) ** {{p}}).sum({{axes}}) ** (1 / {{p}})",
         norms={1: f"{arrays}.abs({{x}}).sum({{axes}})", 2: f"{arrays}.sqrt(({{x}} ** 2).sum({{axes}}))"},
+        add=api.add,
         # A sum of 0 is replaced by infinity, so that all quotients and gradients are 0.
         share=f"""\
 total = {arrays}.where(total == 0, {arrays}.full(total.shape, np.inf, dtype=total.dtype), total)

@@ -35,6 +35,7 @@ from conformance.adapters.numpy.blocks import (
     space_to_depth_gradient,
 )
 from conformance.adapters.numpy.grid_sampling import grid_sample, grid_sample_gradient
+from conformance.adapters.numpy.morphology import dilation2d, dilation2d_gradient
 from conformance.adapters.numpy.normalization import lrn, lrn_gradient
 from conformance.adapters.numpy.padding_convolution import (
     conv,
@@ -68,7 +69,7 @@ import ml_dtypes
 import numpy as np
 """
 RESET = ""
-SUMMING_OPERATORS = ("avg_pool", "global_avg_pool", "adaptive_avg_pool", "conv", "conv_transpose", "fold")
+SUMMING_OPERATORS = ("avg_pool", "global_avg_pool", "adaptive_avg_pool", "conv", "conv_transpose", "fold", "dilation2d")
 NO_DEFAULTS = Unsupported("the loops have no defaults and check no parameters")
 PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "pad": (pad, pad_gradient),
@@ -80,6 +81,7 @@ PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "unfold": (unfold, unfold_gradient),
     "fold": (fold, fold_gradient),
     "lrn": (lrn, lrn_gradient),
+    "dilation2d": (dilation2d, dilation2d_gradient),
     "max_unpool": (max_unpool, max_unpool_gradient),
     "conv": (conv, conv_gradient),
     "conv_transpose": (conv, conv_gradient),

@@ -26,6 +26,7 @@ from conformance.adapters.api import (
     indexed_pad,
     limit_axes,
 )
+from conformance.adapters.api.morphology import DilationRecipe
 from conformance.adapters.api.resizing import affine_grids
 from conformance.adapters.paddle import (
     blocks,
@@ -143,6 +144,7 @@ def _fallbacks(write_call: CallWriter, transpose: Lowering, pad: Lowering) -> Ma
         "stochastic_pool_probabilities": partial(pooling.in_float32, "stochastic_pool_probabilities"),
         **dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE),
         "unfold": columns.RECIPE,
+        "dilation2d": DilationRecipe(windows.COMPOSED, "max"),
         "pad": partial(_pad_in_wider_dtype, pad),
     }
 

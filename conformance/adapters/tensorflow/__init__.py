@@ -45,6 +45,7 @@ from conformance.adapters.tensorflow import (
     columns,
     compiled,
     drawn,
+    morphology,
     normalization,
     resizing,
     words,
@@ -231,6 +232,7 @@ TF_NN_LOWERINGS: Mapping[str, Lowering] = {
     **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
     "unfold": columns.unfold,
     "lrn": normalization.lrn,
+    "dilation2d": morphology.dilation2d,
     "relu": lambda _step: "tf.nn.relu(x)",
 }
 CONVOLUTION_FALLBACKS = limit_axes({"conv": composed_convolution, "conv_transpose": composed_transpose})
@@ -239,6 +241,7 @@ BLOCK_RECIPES = {
     **dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE),
     "unfold": columns.RECIPE,
     "lrn": normalization.fallback,
+    "dilation2d": morphology.FALLBACK,
 }
 
 SURFACES = (
@@ -265,6 +268,7 @@ SURFACES = (
             **TF_NN_LOWERINGS,
             **limit_axes({"max_pool": compiled.max_pool}),
             "max_pool_with_indices": compiled.max_pool_with_argmax,
+            "dilation2d": morphology.compiled_dilation2d,
             "resize": compiled.resize,
         },
         fallbacks={**compiled.FALLBACKS, **CONVOLUTION_FALLBACKS, **BLOCK_RECIPES},

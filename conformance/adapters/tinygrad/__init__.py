@@ -28,6 +28,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.blocks.recipes import BlockRecipe
 from conformance.adapters.api.columns.recipes import UnfoldRecipe
+from conformance.adapters.api.morphology import DilationRecipe
 from conformance.adapters.api.normalization.recipes import NormalizationRecipe
 from conformance.adapters.tinygrad import calls, resizing, windows, words
 from conformance.adapters.tinygrad.padding import pad
@@ -127,6 +128,7 @@ SURFACES = (
             **windows.FALLBACKS,
             **dict.fromkeys(BLOCK_OPERATORS, BLOCK_RECIPE),
             "unfold": UnfoldRecipe(windows.COMPOSED, BLOCK_RECIPE),
+            "dilation2d": DilationRecipe(windows.COMPOSED),
             "lrn": NormalizationRecipe("({x}).pad({pads})", False, "x.cast(dtypes.float32)", "x.cast(dtypes.{dtype})"),
             "pad": indexed_pad,
         },

@@ -35,6 +35,7 @@ from conformance.adapters.api import (
     mapped_surface,
     tuple_of,
 )
+from conformance.adapters.api.morphology import DilationRecipe
 from conformance.adapters.api.quantization.formulas import (
     QUANTIZE_DTYPES,
     QUANTIZED_CONVOLUTION_DTYPES,
@@ -138,6 +139,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "resize": FLOATING | {"uint8"},
     **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
     "unfold": ALL_DTYPES,
+    "dilation2d": FLOATING_AND_SIGNED,
     "conv": FLOATING_AND_SIGNED,
     "conv_transpose": FLOATING | {"int64"},
     "relu": FLOATING_AND_SIGNED,
@@ -164,6 +166,7 @@ UNSUPPORTED_DTYPES = {
     "affine_grid": no_kernel("affine_grid", except_dtypes=FLOATING),
     "fold": no_kernel("fold", except_dtypes=FLOATING),
     "lrn": no_kernel("local_response_norm", except_dtypes=FLOATING),
+    "dilation2d": no_kernel("addition", except_dtypes=FLOATING_AND_SIGNED),
     "conv_transpose": no_kernel("transposed convolution", except_dtypes=DTYPES["conv_transpose"]),
 }
 # Convolutions of integers work as functions, but the constructor of a layer fails before its weights can be set.
@@ -274,6 +277,7 @@ def _fallbacks(
         **dict.fromkeys(BLOCK_OPERATORS, blocks.RECIPE),
         "unfold": columns.fallback_unfold,
         "lrn": lrn,
+        "dilation2d": DilationRecipe(composed, "amax"),
         # Only symmetric padding, and pads beyond the extent: all other modes are calls.
         "pad": indexed_pad,
     }
@@ -318,6 +322,7 @@ SLICED_FALLBACKS = {
     "stochastic_pool_probabilities",
     "pad",
     "unfold",
+    "dilation2d",
     *BLOCK_OPERATORS,
 }
 SURFACES: tuple[Surface, ...] = (
