@@ -272,6 +272,7 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         {
             **_conventions(PADDING_ONLY_CONVENTION, _disputes_windows(Arithmetic.SELECTION)),
             **_conventions("{}/window-of-padding-only", _disputes_windows(Arithmetic.AVERAGE)),
+            **_conventions("{}/window-of-padding-only", _disputes_windows(Arithmetic.LARGEST_SUM)),
         },
         _has_window_without_cells,
         draw_large_padding,

@@ -28,6 +28,7 @@ from conformance.translation.verified import RequestedCall, VerifiedSummary
 from reports.results.vocabulary import How, Part
 
 KERNEL_LAYOUT, TRANSPOSED_KERNEL_LAYOUT = "(*window, in/groups, out)", "(*window, out/groups, in)"
+CHANNEL_KERNEL_LAYOUT = "(*window, 1, channels)"
 """Layouts of the weights of convolutions and of transposed convolutions, channels last."""
 INPUT_NUMBER_KEYS = frozenset({"values", "negative", "alone", "level"})
 """Conditions of ledger entries on the numbers in the inputs of a case, or on its place in the catalogue."""
@@ -212,6 +213,7 @@ def _layout_text(case: Case, surface: Surface) -> str:
         return ""
     operator = OPERATORS[case.operator]
     kernel = TRANSPOSED_KERNEL_LAYOUT if operator.geometry is Geometry.TRANSPOSED else KERNEL_LAYOUT
+    kernel = CHANNEL_KERNEL_LAYOUT if operator.has_channel_kernels else kernel
     layout = "data (n, *spatial, c)" + (f" and kernels {kernel}" if operator.has_weights else "")
     return f"takes {layout}; the first and last lines transpose from and to (n, c, *spatial): remove them for such data"
 

@@ -168,6 +168,12 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
             {"local_size": 4, "alpha": 0.0001, "extra_channel": "after"},
         ),
     ),
+    "dilation2d": (
+        CommonCall("Kernel 3", {"window": 3}),
+        CommonCall("Kernel 3, stride 2, same padding", {"window": 3, "stride": 2, "padding": "same_upper"}),
+        CommonCall("A dilated kernel", {"window": 3, "dilation": 2}),
+        CommonCall("The gradient of the kernel", {"window": 3, "padding": "same_upper"}, gradient="kernel"),
+    ),
     "pad": (
         CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),
         CommonCall("A constant, asymmetric", {"pads": [[0, 1], [2, 1]], "value": -1}),

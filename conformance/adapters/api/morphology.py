@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conformance.adapters.api.compositions import PoolingCompositions
 from conformance.adapters.api.dtypes import is_floating, unsupported_lowering
-from conformance.adapters.api.surface import Code, Unsupported
+from conformance.adapters.api.surface import Code, Lowering, Unsupported
 from conformance.adapters.api.window_cells import LOOP_VARIABLES, StackedCells
 from conformance.cases.steps import Step
 
 NO_INTEGER_PADDING = Unsupported("integers have no -inf, and their least value plus a weight can be the maximum")
-NOT_EXPORTED = {"dilation2d": unsupported_lowering("no route exports grey-scale dilation yet")}
-"""Lowering of surfaces that are made from others, and whose programs are not tested with the operator."""
+NOT_WRITTEN: Mapping[str, Lowering] = {
+    "dilation2d": unsupported_lowering("the adapter does not write grey-scale dilation yet")
+}
+"""Lowering of surfaces that are made from others, and for which the formula is not tested."""
 
 
 @dataclass(frozen=True)

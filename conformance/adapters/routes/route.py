@@ -18,6 +18,7 @@ from conformance.adapters.api import (
     calls_with_other_sizes,
     function_lines,
 )
+from conformance.adapters.api import morphology
 from conformance.adapters.api.normalization import recipes as normalization
 from conformance.adapters.api.resizing import affine_grids
 from conformance.cases.operators import WEIGHT_INPUTS
@@ -114,7 +115,11 @@ def module_lines(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[
     ]
 
 
-NOT_EXPORTED: Mapping[str, Lowering] = {**normalization.NOT_WRITTEN, **affine_grids.NOT_WRITTEN}
+NOT_EXPORTED: Mapping[str, Lowering] = {
+    **normalization.NOT_WRITTEN,
+    **affine_grids.NOT_WRITTEN,
+    **morphology.NOT_WRITTEN,
+}
 """Operators that no route exports yet."""
 
 

@@ -335,6 +335,18 @@ NORMALIZATION_LAYER = LayerSignature(
     ignored_arguments=("name",),
     fixed_parameters={"alpha_over_size": False},
 )
+DILATION_LAYER = LayerSignature(
+    "dilation2d(input, filters, strides, padding, data_format, dilations, name=None)",
+    "dilation2d",
+    {
+        "stride": _strides_argument("strides"),
+        "padding": named_padding_argument("padding"),
+        "dilation": _strides_argument("dilations"),
+    },
+    array_arguments=("input", "filters"),
+    ignored_arguments=("name",),
+    required_values={"data_format": "NHWC"},
+)
 DIALECTS = {
     "tf.nn": Dialect(
         ("tf.nn", "tensorflow.nn", "nn", "tf", "tf.image", "tensorflow.image", *OLD_MODULES),
@@ -346,6 +358,7 @@ DIALECTS = {
             *RESIZING_LAYERS,
             *BLOCK_LAYERS,
             NORMALIZATION_LAYER,
+            DILATION_LAYER,
         ),
     )
 }

@@ -260,6 +260,10 @@ def _complete_request(request: CaseRequest, options: Mapping[str, Any]) -> Trans
     if inputs.get("gradient") == "bias":
         inputs.setdefault("bias", True)
     complete = replace(request, **inputs)
+    if OPERATORS[complete.operator].has_channel_kernels:
+        for key in ("bias", "out_channels"):
+            if key in options:
+                raise ConformanceError(f"{request.operator}: --{key.replace('_', '-')}: the operator has a kernel only")
     if not complete.has_kernel:
         for key in ("bias", "kernel_shape", "out_channels"):
             if key in options:

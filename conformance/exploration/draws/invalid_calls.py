@@ -188,7 +188,9 @@ def _literal(array: np.ndarray[Any, Any], dtype: str) -> Mapping[str, Any]:
 
 
 def _kernel_channels(case: Case, axis: int, amount: int) -> Mapping[str, Any]:
-    return _with_other_shape("kernel", 0 if "output_padding" in case.parameters else 1)(case, axis, amount)
+    # The kernels of channels are on the first axis, as the input channels of a transposed convolution.
+    is_first = OPERATORS[case.operator].has_channel_kernels or "output_padding" in case.parameters
+    return _with_other_shape("kernel", 0 if is_first else 1)(case, axis, amount)
 
 
 RAW_CHANGES: Mapping[str, RawChange] = {
