@@ -47,6 +47,8 @@ SELECTIONS = {
     *("fractional_max_pool", "stochastic_pool", "pad", "depth_to_space", "space_to_depth"),
     *("depth_to_space_grad", "space_to_depth_grad", "unfold", "fold_grad"),
     *("quantize", "dequantize", "quantized_avg_pool", "quantized_conv"),
+    # Each sum is rounded once, and rounding does not change which one is the largest.
+    "dilation2d",
 }
 # Operators that are similar to no other operator.
 OF_A_KIND = {"avg_pool", "global_avg_pool", "conv", "max_pool_grad", *worst_case_inputs.CURVED}
@@ -299,6 +301,7 @@ def test_operators_that_select_have_bound_zero(name, dtype):
         "depth_to_space_grad": (x.reshape(1, 3, 3), x.reshape(1, 9, 1), 3),
         "space_to_depth_grad": (x.reshape(1, 3, 3), x, 3),
         "fold_grad": (x, x[:, :, :8].reshape(1, 1, 8).repeat(2, 1), 9, 2),
+        "dilation2d": (x, x[:, :, :2]),
         "quantize": (x.astype(np.float32), 3),
         "dequantize": (x.astype(np.int8), 3),
         "quantized_avg_pool": (x.astype(np.int8), 3),

@@ -40,6 +40,7 @@ CALLS = {
     "unfold_grad": ([X, 2], (1, 8, 3, 4)),
     "fold_grad": ([np.zeros((1, 8, 3, 4), np.float32), (4, 5), 2], (1, 2, 4, 5)),
     "lrn_grad": ([X, 3], X.shape),
+    "dilation2d_grad": ([X, KERNEL[:, :1]], (1, 2, 2, 3)),
     "conv_grad": ([X, KERNEL], (1, 2, 2, 3)),
     "conv_transpose_grad": ([X, KERNEL], (1, 2, 6, 7)),
 }
@@ -73,7 +74,9 @@ def test_other_dtypes_are_refused(name):
         reference.OPERATORS[name](np.zeros(shape, np.int32), *integers, **KEYWORDS.get(name, {}))
 
 
-@pytest.mark.parametrize("name", ["max_pool_grad", "min_pool_grad", "global_max_pool_grad", "adaptive_max_pool_grad"])
+@pytest.mark.parametrize(
+    "name", ["max_pool_grad", "min_pool_grad", "global_max_pool_grad", "adaptive_max_pool_grad", "dilation2d_grad"]
+)
 def test_other_tie_rules_are_refused(name):
     inputs, shape = CALLS[name]
     with pytest.raises(ValueError, match="ties 'any' must be one of first, last, all, split"):
@@ -83,12 +86,12 @@ def test_other_tie_rules_are_refused(name):
 @pytest.mark.parametrize("name", CALLS)
 def test_empty_batches_and_channels_have_empty_gradients(name):
     inputs, shape = CALLS[name]
-    if not name.startswith("conv"):
+    if not name.startswith(("conv", "dilation2d")):
         empty = [part[:0] if isinstance(part, np.ndarray) else part for part in inputs]
         got = reference.OPERATORS[name](np.zeros((0, *shape[1:]), np.float32), *empty, **KEYWORDS.get(name, {}))
         assert (got[0] if isinstance(got, tuple) else got).value.shape == (0, *inputs[0].shape[1:])
     else:
-        to_x, to_kernel = reference.OPERATORS[name](np.zeros((0, *shape[1:]), np.float32), X[:0], KERNEL)
+        to_x, to_kernel = reference.OPERATORS[name](np.zeros((0, *shape[1:]), np.float32), X[:0], inputs[1])
         assert to_x.value.shape == (0, *X.shape[1:])
         assert not to_kernel.value.any()
 

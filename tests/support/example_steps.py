@@ -18,3 +18,10 @@ def convolution_step(operator, shape, kernel, dtype="float32", *, gradient=False
     usual = {"stride": (1,) * rank, "padding": ((0, 0),) * rank, "dilation": (1,) * rank, "groups": 1}
     usual |= {"output_padding": (0,) * rank} if operator == "conv_transpose" else {}
     return Step(operator, shape, dtype, {**usual, **parameters}, kernel, bias, gradient=gradient)
+
+
+def dilation_step(shape=(1, 2, 3, 4), window=(1, 2), dtype="float32", *, gradient=False, **parameters):
+    """Return a step of grey-scale dilation with stride 1."""
+    rank = len(shape) - 2
+    usual = {"stride": (1,) * rank, "padding": ((0, 0),) * rank, "dilation": (1,) * rank}
+    return Step("dilation2d", shape, dtype, {**usual, **parameters}, (shape[1], 1, *window), gradient=gradient)

@@ -162,6 +162,18 @@ def _unfold_grad(x):
     return _of("unfold_grad", _columns(x), _cells(len(x), x.dtype), x.shape[1], padding=x.shape[1] - 1)
 
 
+def _dilation_x_grad(x):
+    """One cell, in n windows; what else they cover is padding."""
+    outputs, n = x.shape
+    weights = np.zeros((outputs, 1, n), x.dtype)
+    return _of("dilation2d_grad", x[None], _cells(outputs, x.dtype), weights, padding=n - 1)[0]
+
+
+def _dilation_kernel_grad(x):
+    """One weight, in the n windows of a plane."""
+    return _of("dilation2d_grad", x[None], np.zeros_like(x[None]), np.zeros((len(x), 1, 1), x.dtype))[1]
+
+
 SUMS = {
     "fold": _fold,
     "unfold_grad": _unfold_grad,
@@ -176,4 +188,6 @@ SUMS = {
     "conv_grad, bias": _bias_grad("conv_grad", lambda outputs: (outputs, 1, 1)),
     "conv_transpose_grad, bias": _bias_grad("conv_transpose_grad", lambda outputs: (1, outputs, 1)),
     "pad_grad": lambda x: _of("pad_grad", x[None], _cells(len(x), x.dtype), [(x.shape[1] - 1, 0)], mode="edge"),
+    "dilation2d_grad, x": _dilation_x_grad,
+    "dilation2d_grad, kernel": _dilation_kernel_grad,
 }

@@ -32,6 +32,7 @@ CALLS = {
         {"x_scale": 0.5, "w_scale": 1, "y_scale": 2},
     ),
     "dequantize": ([X.astype(np.int8)], {"x_scale": 0.5}),
+    "dilation2d": ([X, KERNEL[:, :1]], {}),
     "conv": ([X, KERNEL, BIAS], {}),
     "conv_transpose": ([X, KERNEL, BIAS], {}),
 }

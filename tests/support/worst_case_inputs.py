@@ -188,6 +188,12 @@ These are the operators that select values (`max_pool`, `min_pool`, `max_pool_wi
 `global_max_pool`, `adaptive_max_pool`, `fractional_max_pool`, `stochastic_pool`, `pad`), all operators on integers,
 `max_unpool_grad` (each value receives the gradient of one element, or 0), and `global_max_pool_grad` without `split`
 (the window contributes at most one term to each element).
+
+The bound of `dilation2d` is 0, too. Each sum x + k is rounded once, to the dtype of the result. Rounding is monotone:
+a ≥ b implies fl(a) ≥ fl(b). So the maximum of the rounded sums is the maximum of the exact sums, rounded. A sum of
+float16 or bfloat16 that is rounded to float32 first has the same result: numbers of p digits can be rounded twice
+without a difference if the first rounding is to at least 2p + 2 digits (Figueroa, "When is double rounding
+innocuous?", 1995). float32 has 24, and float16 needs 2 · 11 + 2.
 """
 
 

@@ -46,7 +46,7 @@ def autograd_gradient(lines: Sequence[str], _names: Sequence[str], input_name: s
 
 def layer_autograd_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the same for a layer, which stores the gradients of its own weights."""
-    if input_name not in LAYER_PARAMETERS:
+    if input_name not in LAYER_PARAMETERS or not any(line.startswith("conv = ") for line in lines):
         return autograd_gradient(lines, names, input_name)
     return (*_recorded_lines(lines), f"x = {LAYER_PARAMETERS[input_name]}.grad()")
 

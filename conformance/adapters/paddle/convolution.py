@@ -39,7 +39,7 @@ def _grid_gradient(lines: Sequence[str]) -> Sequence[str]:
 
 def layer_autograd_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the lines followed by the gradient of one input; kernel and bias are parameters of the layer."""
-    if input_name not in LAYER_PARAMETERS:
+    if input_name not in LAYER_PARAMETERS or not any(line.startswith("conv = ") for line in lines):
         return autograd_gradient(lines, names, input_name)
     return (*lines, f"(x,) = paddle.grad(x, {LAYER_PARAMETERS[input_name]}, grad)")
 

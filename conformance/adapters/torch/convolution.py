@@ -41,7 +41,7 @@ def autograd_gradient(lines: Sequence[str], _names: Sequence[str], input_name: s
 
 def layer_autograd_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the lines followed by the gradient of one input; kernel and bias are parameters of the layer."""
-    if input_name not in LAYER_PARAMETERS:
+    if input_name not in LAYER_PARAMETERS or not any(line.startswith("conv = ") for line in lines):
         return autograd_gradient(lines, names, input_name)
     # Without the argument, a parameter requires a gradient, and autograd.grad accepts it as an input.
     trainable = (line.replace(NO_GRADIENT_ARGUMENT, "") for line in lines)
