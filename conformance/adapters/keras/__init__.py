@@ -59,6 +59,7 @@ CHANNELS_LAST_FIELDS = channels_last_fields(TO_FRAMEWORK, TO_NUMPY)
 FLOATING_ONLY = Unsupported("norms, exponentials and probabilities need a floating-point dtype")
 NO_KERNEL = Unsupported("the engine has no convolution kernel for the dtype")
 FIRST_ARGUMENT = ', data_format="channels_first"'
+NO_UNSIGNED_SUMS = Unsupported("on PyTorch, arrays of uint16 become int32, and those of uint32 int64")
 NO_UINT64 = Unsupported("Keras on PyTorch has no uint64")
 NO_FRACTIONAL_POOLING = unsupported_lowering("Keras has no fractional pooling")
 FLOATING_OPERATORS = ("lp_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities")
@@ -158,7 +159,8 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
             **dict.fromkeys(FLOATING_OPERATORS, FLOATING),
             **dict.fromkeys(CONVOLUTION_OPERATORS, engine.dtypes & engine.convolution_dtypes),
             **dict.fromkeys(
-                (*BLOCK_OPERATORS, "unfold"), engine.dtypes.difference(blocks.WIDENED_DTYPES.get(engine.name, ()))
+                (*BLOCK_OPERATORS, "unfold", "dilation2d"),
+                engine.dtypes.difference(blocks.WIDENED_DTYPES.get(engine.name, ())),
             ),
         },
         unsupported_dtypes={
@@ -169,6 +171,7 @@ def _engine_surfaces(engine: Engine) -> tuple[Surface, ...]:
                 (*BLOCK_OPERATORS, "unfold"),
                 dict.fromkeys(blocks.WIDENED_DTYPES.get(engine.name, ()), blocks.NO_UNSIGNED),
             ),
+            "dilation2d": dict.fromkeys(blocks.WIDENED_DTYPES.get(engine.name, ()), NO_UNSIGNED_SUMS),
         },
     )
     layers, layers_channels_first = _layer_surfaces(make_surface, engine)

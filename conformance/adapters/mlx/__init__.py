@@ -61,6 +61,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(
         (*SELECTION_OPERATORS, *BLOCK_OPERATORS, "unfold", "pad", "resize", "relu", "negate"), ALL_DTYPES - {"float64"}
     ),
+    "dilation2d": (FLOATING | INTEGERS) - {"float64"},
 }
 UNSUPPORTED_DTYPES = {
     "": {"float64": NO_FLOAT64, **dict.fromkeys((*INTEGERS, "bool"), NO_INTEGER_AVERAGES)},

@@ -120,7 +120,7 @@ NO_BOOL_TRANSPOSE = Unsupported('transposing takes no bool: "Unknown type enum 7
 DTYPES = {
     "": FLOATING,
     **dict.fromkeys(COPYING_OPERATORS, ARRAY_DTYPES),
-    **dict.fromkeys(BLOCK_OPERATORS, ARRAY_DTYPES - {"bool"}),
+    **dict.fromkeys((*BLOCK_OPERATORS, "dilation2d"), ARRAY_DTYPES - {"bool"}),
     **dict.fromkeys(("conv", "conv_transpose"), FLOATS),
 }
 UNSUPPORTED_DTYPES = {
@@ -131,6 +131,7 @@ UNSUPPORTED_DTYPES = {
     "affine_grid": floating_only("GridGenerator"),
     **dict.fromkeys(COLUMN_OPERATORS, floating_only("im2col")),
     "lrn": floating_only("LRN"),
+    "dilation2d": missing_dtypes(),
     **{one: {**missing_dtypes(), "bool": NO_BOOL_TRANSPOSE} for one in BLOCK_OPERATORS},
     **dict.fromkeys(("conv", "conv_transpose"), unsupported_convolution_dtypes()),
 }

@@ -96,7 +96,7 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
 DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOATING,
     **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "unfold", "pad", "resize", "relu", "negate"), ALL_DTYPES),
-    **dict.fromkeys(("conv", "conv_transpose"), FLOATING | INTEGERS),
+    **dict.fromkeys(("conv", "conv_transpose", "dilation2d"), FLOATING | INTEGERS),
 }
 NO_INTEGER_AVERAGES = Unsupported("averages, powers and quotients of integers are float32")
 UNSUPPORTED_DTYPES = {

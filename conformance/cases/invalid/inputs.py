@@ -24,7 +24,7 @@ def kernel_is_empty(case: Case) -> bool:
 
 
 def kernel_channels_mismatch(case: Case) -> bool:
-    """The number of input channels of the kernel differs from that of x, or a kernel for each channel has several."""
+    """The number of input channels of the kernel differs from that of x."""
     kernel = case.inputs["kernel"].shape
     if operator_of(case).has_channel_kernels:
         return kernel[:2] != (case.shape[1], 1)

@@ -134,6 +134,17 @@ def test_kernels_of_transposed_convolution_have_the_input_channels_first():
         assert (operator.input_channels(kernel, 4), operator.output_channels(kernel, 4)) == (12, 8)
 
 
+def test_kernels_of_channels_have_a_window_for_each_channel_of_x():
+    dilation = OPERATORS["dilation2d"]
+    assert dilation.has_weights
+    assert not dilation.changes_channels
+    kernel = dilation.kernel_shape(3, 2, 1, (5, 4))
+    assert kernel == (3, 1, 5, 4)
+    assert (dilation.input_channels(kernel, 1), dilation.output_channels(kernel, 1)) == (3, 3)
+    assert OPERATORS["dilation2d_grad"].outputs == ("x", "kernel")
+    assert "ties" in OPERATORS["dilation2d_grad"].defaults
+
+
 def test_families_are_the_folders_of_the_catalogue():
     for operator in OPERATORS.values():
         assert (ROOT / "cases" / operator.family / f"{operator.name}.yaml").is_file()

@@ -287,6 +287,12 @@ def parsed_parameters(text, surface, shape=None):
             {"window": (2, 3), "stride": (1, 2), "dilation": (1, 1), "padding": 0, "order": "dcr"},
         ),
         (
+            "tf.nn",
+            "tf.nn.dilation2d(x, w, (1, 2, 3, 1), 'VALID', 'NHWC', [1, 1, 2, 1])",
+            "dilation2d",
+            {"stride": (2, 3), "dilation": (1, 2), "padding": 0},
+        ),
+        (
             "keras-torch.ops",
             "keras.ops.image.extract_patches(x, (2, 3))",
             "unfold",

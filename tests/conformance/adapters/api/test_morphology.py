@@ -102,3 +102,18 @@ def test_surfaces_without_a_call_write_the_formula(surface, catalogue):
     program = translate(catalogue.by_id["dilation2d/2d-padding"], surfaces_by_name()[surface][1])
     assert program.how == "composed"
     assert "kernel" in program.text
+
+
+@pytest.mark.parametrize(
+    ("surface", "line"),
+    [
+        ("torch.nn", "(x,) = torch.autograd.grad(x, leaf, grad)"),
+        ("paddle.nn", "(x,) = paddle.grad(x, leaf, grad)"),
+        ("mxnet.gluon", "x = leaf.grad"),
+    ],
+)
+def test_the_gradient_of_the_kernel_needs_no_layer(surface, line, catalogue):
+    program = translate(catalogue.by_id["dilation2d_grad/2d-kernel"], surfaces_by_name()[surface][1])
+    assert "leaf = kernel" in program.text
+    assert line in program.text
+    assert "conv" not in program.text
