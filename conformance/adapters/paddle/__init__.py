@@ -71,11 +71,13 @@ RESET = """\
 paddle.set_default_dtype("float32")
 paddle.seed(0)
 """
+# float16 has no addition, and amax has no integers of 8 and 16 bits.
+SUM_DTYPES = FLOATS | {"int32", "int64"}
 DTYPES: Mapping[str, frozenset[str]] = {
     "": POOLING_DTYPES,
     **dict.fromkeys((*SELECTION_OPERATORS, *BLOCK_OPERATORS, "unfold", "pad"), ARRAY_DTYPES),
     **dict.fromkeys(("fold", "lrn"), FLOATS),
-    "dilation2d": ARRAY_DTYPES - {"bool"},
+    "dilation2d": SUM_DTYPES,
     "resize": resizing.NEAREST_DTYPES,
     "grid_sample": grid_sampling.DTYPES,
     "affine_grid": grid_sampling.DTYPES,
@@ -89,7 +91,7 @@ UNSUPPORTED_DTYPES = {
     "unfold": unsupported_dtypes("unfold", except_dtypes=ARRAY_DTYPES),
     "fold": unsupported_dtypes("fold", except_dtypes=FLOATS),
     "lrn": unsupported_dtypes("local_response_norm", except_dtypes=FLOATS),
-    "dilation2d": unsupported_dtypes("addition", except_dtypes=ARRAY_DTYPES),
+    "dilation2d": unsupported_dtypes("the maximum of sums", except_dtypes=SUM_DTYPES),
     "resize": unsupported_dtypes("interpolate", except_dtypes=resizing.NEAREST_DTYPES),
     "grid_sample": unsupported_dtypes("grid_sample", except_dtypes=grid_sampling.DTYPES),
     "affine_grid": unsupported_dtypes("affine_grid", except_dtypes=grid_sampling.DTYPES),
