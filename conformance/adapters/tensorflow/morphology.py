@@ -14,7 +14,7 @@ NO_XLA_KERNEL = Unsupported("No registered 'Dilation2D' OpKernel for XLA_CPU_JIT
 
 
 def dilation2d(step: Step) -> Code:
-    """Return the call. Its strides and dilations have an entry for the batch and one for the channels."""
+    """Return the call, with a kernel (height, width, channels). Its strides have an entry for batch and channels."""
     if step.rank != PLANE_RANK:
         return NO_RANK
     if step.stride is None:
@@ -23,7 +23,8 @@ def dilation2d(step: Step) -> Code:
     if padding is None:
         return NO_PADDING
     strides, dilations = (tuple_of((1, *values, 1)) for values in (step.stride, step.dilation))
-    return call("tf.nn.dilation2d", "x", "kernel[:, :, 0]", strides, f'"{padding}"', '"NHWC"', dilations)
+    text = call("tf.nn.dilation2d", "x", "kernel", strides, f'"{padding}"', '"NHWC"', dilations)
+    return ("kernel = kernel[:, :, 0]", f"x = {text}")
 
 
 def compiled_dilation2d(_step: Step) -> Code:
