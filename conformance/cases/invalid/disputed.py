@@ -25,7 +25,8 @@ def _padding_over_half_the_window(case: Case) -> bool:
 
 
 def _window_of_padding_only(case: Case) -> bool:
-    given = {"rounding": Rounding.FLOOR.value, **case.parameters}
+    kernel = case.inputs["kernel"].shape[2:] if "kernel" in case.inputs else ()
+    given = {"window": kernel, "rounding": Rounding.FLOOR.value, **case.parameters}
     windows = Windows.of(case.shape[2:], *(given[name] for name in WINDOW_PARAMETERS))
     return bool((windows.counts(False) == 0).any())
 
