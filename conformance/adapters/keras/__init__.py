@@ -30,7 +30,7 @@ from conformance.adapters.api import (
     limit_axes,
     unsupported_lowering,
 )
-from conformance.adapters.api.morphology import DilationRecipe
+from conformance.adapters.api.morphology.recipes import DilationRecipe
 from conformance.adapters.api.normalization.recipes import NormalizationRecipe
 from conformance.adapters.keras import blocks, columns, convolution, padding, pooling, resizing, words
 from conformance.adapters.keras.engines import ENGINES, Engine

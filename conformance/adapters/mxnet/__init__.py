@@ -30,7 +30,7 @@ from conformance.adapters.api import (
     unsupported_lowering,
     unsupported_operators,
 )
-from conformance.adapters.api.morphology import DilationRecipe
+from conformance.adapters.api.morphology.recipes import DilationRecipe
 from conformance.adapters.mxnet import (
     affine_grids,
     blocks,

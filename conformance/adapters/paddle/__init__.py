@@ -26,7 +26,7 @@ from conformance.adapters.api import (
     indexed_pad,
     limit_axes,
 )
-from conformance.adapters.api.morphology import DilationRecipe
+from conformance.adapters.api.morphology.recipes import DilationRecipe
 from conformance.adapters.api.resizing import affine_grids
 from conformance.adapters.paddle import (
     blocks,

@@ -17,8 +17,8 @@ from conformance.adapters.api import (
     Surface,
     calls_with_other_sizes,
     function_lines,
-    morphology,
 )
+from conformance.adapters.api.morphology import recipes as morphology
 from conformance.adapters.api.normalization import recipes as normalization
 from conformance.adapters.api.resizing import affine_grids
 from conformance.cases.operators import WEIGHT_INPUTS

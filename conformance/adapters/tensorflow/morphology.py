@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, Unsupported, call, tuple_of
-from conformance.adapters.api.morphology import DilationRecipe
+from conformance.adapters.api.morphology.recipes import DilationRecipe
 from conformance.adapters.tensorflow.composed import COMPOSED
 from conformance.adapters.tensorflow.dtypes import PLANE_RANK, padding_name
 

@@ -28,7 +28,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.blocks.recipes import BlockRecipe
 from conformance.adapters.api.columns.recipes import UnfoldRecipe
-from conformance.adapters.api.morphology import DilationRecipe
+from conformance.adapters.api.morphology.recipes import DilationRecipe
 from conformance.adapters.api.normalization.recipes import NormalizationRecipe
 from conformance.adapters.tinygrad import calls, resizing, windows, words
 from conformance.adapters.tinygrad.padding import pad

@@ -35,7 +35,7 @@ from conformance.adapters.api import (
     mapped_surface,
     tuple_of,
 )
-from conformance.adapters.api.morphology import DilationRecipe
+from conformance.adapters.api.morphology.recipes import DilationRecipe
 from conformance.adapters.api.quantization.formulas import (
     QUANTIZE_DTYPES,
     QUANTIZED_CONVOLUTION_DTYPES,

@@ -1,4 +1,4 @@
-"""Tests of conformance.adapters.api.morphology."""
+"""Tests of conformance.adapters.api.morphology.recipes."""
 
 import math
 from dataclasses import replace
@@ -15,7 +15,7 @@ from conformance.adapters.api import (
     Unsupported,
     pairs_for_all_axes,
 )
-from conformance.adapters.api.morphology import NO_INTEGER_PADDING, DilationRecipe
+from conformance.adapters.api.morphology.recipes import NO_INTEGER_PADDING, DilationRecipe
 from conformance.cases.steps import Step
 from conformance.catalogue.describe import surfaces_by_name
 from conformance.translation.lowering import translate

@@ -1,0 +1,1 @@
+"""Grey-scale dilation, written with array operations."""
