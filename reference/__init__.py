@@ -17,6 +17,7 @@ from reference.operators import (
     conv_transpose as _conv_transpose,
     convolution as _convolution,
     convolution_grad as _convolution_grad,
+    deform_conv as _deform_conv,
     fractional_pooling as _fractional_pooling,
     indexed_grad as _indexed_grad,
     lp_pooling as _lp_pooling,
@@ -59,6 +60,8 @@ stochastic_pool_probabilities = values_only(_stochastic_pooling.stochastic_pool_
 stochastic_pool = values_only(_stochastic_pooling.stochastic_pool)
 pad = values_only(_padding.pad)
 conv = values_only(_convolution.conv)
+deform_conv = values_only(_deform_conv.deform_conv)
+deform_conv_grad = values_only(_deform_conv.deform_conv_grad)
 conv_transpose = values_only(_conv_transpose.conv_transpose)
 max_pool_grad = values_only(_pooling_grad.max_pool_grad)
 min_pool_grad = values_only(_pooling_grad.min_pool_grad)
@@ -116,6 +119,8 @@ __all__ = [
     "conv_grad",
     "conv_transpose",
     "conv_transpose_grad",
+    "deform_conv",
+    "deform_conv_grad",
     "depth_to_space",
     "depth_to_space_grad",
     "dequantize",

@@ -35,6 +35,7 @@ from conformance.adapters.mxnet import (
     blocks,
     columns,
     convolution as weights,
+    deform_conv,
     grid_sampling,
     ndarray as nd,
     normalization,
@@ -98,6 +99,7 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "resize": "BilinearResize2D and UpSampling take mxnet.nd arrays only",
         "grid_sample": "BilinearSampler takes mxnet.nd arrays only",
         "affine_grid": "GridGenerator takes mxnet.nd arrays only",
+        "deform_conv": "deformable convolution takes mxnet.nd arrays only",
     }
 )
 
@@ -120,7 +122,7 @@ DTYPES = {
     "": FLOATING,
     **dict.fromkeys(COPYING_OPERATORS, ARRAY_DTYPES),
     **dict.fromkeys(BLOCK_OPERATORS, ARRAY_DTYPES - {"bool"}),
-    **dict.fromkeys(("conv", "conv_transpose"), FLOATS),
+    **dict.fromkeys(("conv", "conv_transpose", "deform_conv"), FLOATS),
 }
 UNSUPPORTED_DTYPES = {
     "": floating_only("pooling"),
@@ -131,9 +133,9 @@ UNSUPPORTED_DTYPES = {
     **dict.fromkeys(COLUMN_OPERATORS, floating_only("im2col")),
     "lrn": floating_only("LRN"),
     **{one: {**missing_dtypes(), "bool": NO_BOOL_TRANSPOSE} for one in BLOCK_OPERATORS},
-    **dict.fromkeys(("conv", "conv_transpose"), unsupported_convolution_dtypes()),
+    **dict.fromkeys(("conv", "conv_transpose", "deform_conv"), unsupported_convolution_dtypes()),
 }
-INPUT_NAMES = ("x", "kernel", "bias", "draws", "grid")
+INPUT_NAMES = ("x", "kernel", "bias", "draws", "grid", "offset", "mask")
 
 NPX_LOWERINGS: Mapping[str, Callable[..., Code]] = {
     "max_pool": pooling.call_pool,
@@ -151,6 +153,7 @@ FALLBACKS: Mapping[str, Lowering] = {
     "resize": partial(resizing.resize, api=padding.NP_API),
     "grid_sample": partial(grid_sampling.grid_sample, api=padding.NP_API),
     "affine_grid": partial(affine_grids.affine_grid, api=padding.NP_API),
+    "deform_conv": partial(deform_conv.deform_conv, api=padding.NP_API, ones=True),
     "lp_pool": pooling.absolute_lp_pool,
 }
 # Written with a method of the array, which is the same for mxnet.np and mxnet.nd and works for empty arrays.
@@ -242,6 +245,7 @@ SURFACES = (
                     "resize": resizing.resize,
                     "grid_sample": grid_sampling.grid_sample,
                     "affine_grid": affine_grids.affine_grid,
+                    "deform_conv": deform_conv.deform_conv,
                 }
             ),
             "pad": nd.nonempty_arrays_only(nd.native_pad),
@@ -258,6 +262,7 @@ SURFACES = (
             **_nd_lowerings(
                 {
                     "lp_pool": pooling.absolute_lp_pool,
+                    "deform_conv": partial(deform_conv.deform_conv, ones=True),
                     "conv_transpose": partial(weights.call_transpose, sliced=True),
                 }
             ),

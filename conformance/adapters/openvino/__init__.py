@@ -36,6 +36,7 @@ from conformance.adapters.openvino import (
     blocks,
     columns,
     convolution as weights,
+    deform_conv,
     grid_sampling,
     normalization,
     onnx_graphs,
@@ -203,6 +204,7 @@ OPSET_SURFACE = Surface(
         "pad": padding.pad,
         **limit_axes({"resize": resizing.resize}),
         "grid_sample": grid_sampling.grid_sample,
+        "deform_conv": deform_conv.deform_conv,
         **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
         "unfold": columns.unfold,
         "fold": columns.fold,
@@ -220,6 +222,7 @@ OPSET_SURFACE = Surface(
             }
         ),
         "pad": padding.gathered_pad,
+        "deform_conv": deform_conv.biased,
     },
     words=limit_axes(words.WORDS),
     building_blocks={
@@ -233,7 +236,7 @@ OPSET_SURFACE = Surface(
     },
     # An opset has no call for ones of the shape of another array.
     ones_expression="ops.broadcast(ops.convert_like(np.float32(1), x), ops.shape_of(x))",
-    to_framework={**dict.fromkeys(("x", "indices", "draws", "grid"), "ov.Tensor({})"), "scale": "{}"},
+    to_framework={**dict.fromkeys(("x", "indices", "draws", "grid", "offset", "mask"), "ov.Tensor({})"), "scale": "{}"},
     dtypes=DTYPES,
     unsupported_dtypes=UNSUPPORTED_DTYPES,
     bfloat16=Bfloat16Conversion(

@@ -64,10 +64,10 @@ def convolution(step: Step, *, layer: bool, **changes: str | None) -> Code:
     )
 
 
-def layer_lines(name: str, step: Step, keywords: Keywords) -> tuple[str, ...]:
+def layer_lines(name: str, step: Step, keywords: Keywords, *, module: str = "nn") -> tuple[str, ...]:
     """Return lines that create a layer with the weights of the case, and call it."""
     channels = (str(step.shape[1]), str(step.channels), per_axis(step.window))
-    layer = call(f"nn.{name}", *channels, **keywords, bias_attr=None if step.bias else "False")
+    layer = call(f"{module}.{name}", *channels, **keywords, bias_attr=None if step.bias else "False")
     # By default a layer has weights of float32, and rejects an input of another dtype.
     lines = [f"conv = {layer}" + (f'.to(dtype="{step.dtype}")' if step.dtype != "float32" else "")]
     lines += ["conv.weight.set_value(kernel)"]

@@ -1,0 +1,31 @@
+"""Deformable convolution: the limits that several frameworks share."""
+
+from __future__ import annotations
+
+from conformance.adapters.api.surface import Unsupported
+from conformance.cases.operators import OutsideMode
+from conformance.cases.steps import Step
+
+PLANE_RANK = 2
+
+
+def plane_limit(step: Step, name: str, *outside: OutsideMode) -> Unsupported | None:
+    """Return the reason if a call cannot express the step: for another rank, or other cells outside of x.
+
+    name: of the call; outside: the modes that it has.
+    """
+    if step.rank != PLANE_RANK:
+        return Unsupported(f"{name} takes two spatial axes")
+    mode = step.parameters.get("padding_mode")
+    if mode is None or mode in outside:
+        return None
+    return Unsupported(
+        f"{name} interpolates zeros outside of x"
+        if mode == OutsideMode.INSIDE
+        else f"{name} has the value 0 at points outside of x"
+    )
+
+
+def symmetric_limit(step: Step, name: str) -> Unsupported | None:
+    """Return the reason if the padding before and after an axis differ."""
+    return Unsupported(f"{name} pads both ends of an axis equally") if step.symmetric is None else None
