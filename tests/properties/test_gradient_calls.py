@@ -40,6 +40,7 @@ CALLS = {
     "unfold_grad": ([X, 2], (1, 8, 3, 4)),
     "fold_grad": ([np.zeros((1, 8, 3, 4), np.float32), (4, 5), 2], (1, 2, 4, 5)),
     "lrn_grad": ([X, 3], X.shape),
+    "deform_conv_grad": ([X, np.zeros((1, 18, 2, 3), np.float32), KERNEL], (1, 2, 2, 3)),
     "conv_grad": ([X, KERNEL], (1, 2, 2, 3)),
     "conv_transpose_grad": ([X, KERNEL], (1, 2, 6, 7)),
 }

@@ -31,6 +31,7 @@ NOT_PARSED_BACK = {
     **{(surface, "grid_sample"): "a function, not a layer" for surface in ("torch.nn", "paddle.nn")},
     ("mxnet.nd", "grid_sample"): "its grid has another layout",
     **{(surface, "affine_grid"): "grids are not read yet" for surface in DIALECTS},
+    **{(surface, "deform_conv"): "deformable convolution is not read yet" for surface in DIALECTS},
     ("torch.nn", "fractional_max_pool"): "its samples are reversed",
     ("torch.nn.functional", "fractional_max_pool"): "its samples are reversed",
     ("openvino.opset", "fold"): "its sizes are arrays",
