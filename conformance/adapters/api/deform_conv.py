@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from conformance.adapters.api.surface import Unsupported
+from collections.abc import Mapping
+
+from conformance.adapters.api.dtypes import unsupported_lowering
+from conformance.adapters.api.surface import Lowering, Unsupported
 from conformance.cases.operators import OutsideMode
 from conformance.cases.steps import Step
 
 PLANE_RANK = 2
+NOT_WRITTEN: Mapping[str, Lowering] = {
+    "deform_conv": unsupported_lowering("the adapter does not write deformable convolution for inputs of any size yet")
+}
+"""Lowering of surfaces whose calls have arrays of several sizes."""
 
 
 def plane_limit(step: Step, name: str, *outside: OutsideMode) -> Unsupported | None:
@@ -24,6 +31,11 @@ def plane_limit(step: Step, name: str, *outside: OutsideMode) -> Unsupported | N
         if mode == OutsideMode.INSIDE
         else f"{name} has the value 0 at points outside of x"
     )
+
+
+def output_limit(step: Step, reason: str) -> Unsupported | None:
+    """Return the reason if the offset groups do not divide the output channels."""
+    return Unsupported(reason) if step.kernel[0] % max(step.parameters.get("offset_groups", 1), 1) else None
 
 
 def symmetric_limit(step: Step, name: str) -> Unsupported | None:

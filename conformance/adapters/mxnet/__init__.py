@@ -156,6 +156,7 @@ FALLBACKS: Mapping[str, Lowering] = {
     "deform_conv": partial(deform_conv.deform_conv, api=padding.NP_API, ones=True),
     "lp_pool": pooling.absolute_lp_pool,
 }
+GLUON_DEFORM_CONV = unsupported_lowering("the layers of gluon.contrib compute their offsets with a convolution")
 # Written with a method of the array, which is the same for mxnet.np and mxnet.nd and works for empty arrays.
 GLOBAL_MAXIMUM_FALLBACKS: Mapping[str, Lowering] = {"global_max_pool": windows.channel_maximum}
 
@@ -205,6 +206,7 @@ SURFACES = (
             "conv": weights.gluon_conv,
             "conv_transpose": weights.gluon_transpose,
             "lp_pool": unsupported_lowering("gluon has no Lp pooling"),
+            "deform_conv": GLUON_DEFORM_CONV,
             "pad": unsupported_lowering("gluon has no padding of mnp arrays; its users call mnp.pad"),
             "relu": lambda _step: 'nn.Activation("relu")(x)',
         },
@@ -212,6 +214,7 @@ SURFACES = (
             **FALLBACKS,
             **GLOBAL_MAXIMUM_FALLBACKS,
             "conv_transpose": partial(weights.gluon_transpose, sliced=True),
+            "deform_conv": GLUON_DEFORM_CONV,
         },
         write_gradient=weights.layer_autograd_gradient,
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, Unsupported, call, groups_argument, tuple_of
-from conformance.adapters.api.deform_conv import plane_limit, symmetric_limit
+from conformance.adapters.api.deform_conv import output_limit, plane_limit, symmetric_limit
 from conformance.adapters.mxnet.calls import ArrayApi
 from conformance.cases.operators import OutsideMode
 
@@ -11,11 +11,14 @@ NAME = "DeformableConvolution"
 MODULATED_NAME = "ModulatedDeformableConvolution"
 NO_MASK = Unsupported("DeformableConvolution takes no mask")
 NO_ONES = Unsupported("ModulatedDeformableConvolution needs a mask")
+NO_GRADIENT = Unsupported('the gradient of ModulatedDeformableConvolution on CPUs: "only implemented in GPU"')
+OUTPUT_CHANNELS = '"output num_filter must divide deformable group size"'
 
 
 def _limit(step: Step, name: str) -> Unsupported | None:
     modes = {NAME: OutsideMode.INSIDE, MODULATED_NAME: OutsideMode.ZEROS}
-    return plane_limit(step, name, modes[name]) or symmetric_limit(step, name)
+    limit = plane_limit(step, name, modes[name]) or symmetric_limit(step, name)
+    return limit or output_limit(step, OUTPUT_CHANNELS)
 
 
 def deform_conv(step: Step, api: ArrayApi, *, ones: bool = False) -> Code:
@@ -28,6 +31,8 @@ def deform_conv(step: Step, api: ArrayApi, *, ones: bool = False) -> Code:
     unsupported = _limit(step, name)
     if unsupported:
         return NO_MASK if step.mask and step.parameters.get("padding_mode") == OutsideMode.INSIDE else unsupported
+    if is_modulated and step.gradient:
+        return NO_GRADIENT
     if is_modulated and not step.mask and not ones:
         return NO_ONES
     groups, masks = step.parameters.get("offset_groups", 1), f"mask{api.to_framework}"

@@ -25,6 +25,7 @@ from conformance.adapters.api import (
     Step,
     Surface,
     Unsupported,
+    deform_conv as deform_limits,
     is_framework_same,
     limit_axes,
     spatial_axes,
@@ -256,6 +257,7 @@ def all_surfaces(opset: Surface) -> tuple[Surface, ...]:
         lowerings={
             **{name: _within_input(lowering) for name, lowering in opset.lowerings.items()},
             **not_written.NOT_WRITTEN,
+            **deform_limits.NOT_WRITTEN,
         },
         with_sizes=_dynamic_surface,
         # Without extents, a model with a negative stride or an empty output is compiled and run.

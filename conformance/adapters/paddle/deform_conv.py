@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, call, nonzero_argument
-from conformance.adapters.api.deform_conv import plane_limit, symmetric_limit
+from conformance.adapters.api.deform_conv import output_limit, plane_limit, symmetric_limit
 from conformance.adapters.paddle.convolution import Keywords, convolution_keywords, layer_lines
 from conformance.cases.operators import OutsideMode
 
 DTYPES = frozenset({"float32", "float64"})
 NAME = "deform_conv2d"
 MODULE = "paddle.vision.ops"
+OUTPUT_CHANNELS = '"The number of output channels should be divided by deformable groups."'
 
 
 def _keywords(step: Step) -> Keywords:
@@ -23,7 +24,8 @@ def _keywords(step: Step) -> Keywords:
 
 def deform_conv(step: Step, *, layer: bool) -> Code:
     """Return the call or the layer, or the reason why it is unsupported."""
-    unsupported = plane_limit(step, NAME, OutsideMode.ZEROS) or symmetric_limit(step, NAME)
+    limit = plane_limit(step, NAME, OutsideMode.ZEROS) or symmetric_limit(step, NAME)
+    unsupported = limit or output_limit(step, OUTPUT_CHANNELS)
     if unsupported:
         return unsupported
     mask, keywords = "mask" if step.mask else None, _keywords(step)
