@@ -370,7 +370,7 @@ class Operator:
         if self.geometry is Geometry.FROM_COLUMNS:
             return _cell_count(parameters.get("window", 1), rank)
         if self.geometry is Geometry.TO_BLOCKS:
-            return _positive(parameters.get("block", 1)) ** rank
+            return int(_positive(parameters.get("block", 1)) ** rank)
         return math.lcm(*(_positive(parameters.get(name, 1)) for name in ("groups", "offset_groups")))
 
     def kernel_shape(self, channels: int, out: int, groups: int, window: tuple[int, ...]) -> tuple[int, ...]:

@@ -14,6 +14,10 @@ NOT_WRITTEN: Mapping[str, Lowering] = {
     "deform_conv": unsupported_lowering("the adapter does not write deformable convolution for inputs of any size yet")
 }
 """Lowering of surfaces whose calls have arrays of several sizes."""
+NOT_OBSERVED: Mapping[str, Lowering] = {
+    "deform_conv": unsupported_lowering("the adapter does not write deformable convolution yet")
+}
+"""Lowering of surfaces whose frameworks may have the operator, and for which no call is written."""
 
 
 def plane_limit(step: Step, name: str, *outside: OutsideMode) -> Unsupported | None:

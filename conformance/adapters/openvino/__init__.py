@@ -259,6 +259,7 @@ def all_surfaces(opset: Surface) -> tuple[Surface, ...]:
             **not_written.NOT_WRITTEN,
             **deform_limits.NOT_WRITTEN,
         },
+        fallbacks={**opset.fallbacks, **deform_limits.NOT_WRITTEN},
         with_sizes=_dynamic_surface,
         # Without extents, a model with a negative stride or an empty output is compiled and run.
         validates=False,
