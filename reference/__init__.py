@@ -17,7 +17,6 @@ from reference.operators import (
     conv_transpose as _conv_transpose,
     convolution as _convolution,
     convolution_grad as _convolution_grad,
-    deform_conv as _deform_conv,
     fractional_pooling as _fractional_pooling,
     indexed_grad as _indexed_grad,
     lp_pooling as _lp_pooling,
@@ -39,6 +38,7 @@ from reference.operators.normalization import (
 from reference.operators.quantization import convolution as _quantized_convolution, quantizing as _quantization
 from reference.operators.resampling import (
     affine_grids as _affine_grids,
+    deform_conv as _deform_conv,
     grid_sampling as _grid_sampling,
     resizing as _resizing,
 )

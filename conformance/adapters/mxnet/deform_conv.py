@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, Unsupported, call, groups_argument, tuple_of
-from conformance.adapters.api.deform_conv import output_limit, plane_limit, symmetric_limit
+from conformance.adapters.api.resizing.deform_conv import output_limit, plane_limit, symmetric_limit
 from conformance.adapters.mxnet.calls import ArrayApi
 from conformance.cases.operators import OutsideMode
 

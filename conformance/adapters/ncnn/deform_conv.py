@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from conformance.adapters.api import Code, Step, Unsupported, is_framework_same
-from conformance.adapters.api.deform_conv import plane_limit
+from conformance.adapters.api.resizing.deform_conv import plane_limit
 from conformance.adapters.ncnn.pooling import pads, per_axis
 from conformance.cases.operators import OutsideMode
 

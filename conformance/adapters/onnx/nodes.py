@@ -26,7 +26,7 @@ from conformance.adapters.api import (
     text_unless_default,
 )
 from conformance.adapters.api.blocks.recipes import NO_RANK, PLANE_RANK, planes_in_order
-from conformance.adapters.api.deform_conv import plane_limit
+from conformance.adapters.api.resizing.deform_conv import plane_limit
 from conformance.adapters.api.resizing.grid_sampling import MODES
 from conformance.adapters.api.resizing.rules import CROP, PLAIN_MODES, antialiases, excludes_outside, region_ends
 from conformance.adapters.onnx import normalization, quantization

@@ -25,14 +25,13 @@ from conformance.adapters.api import (
     Step,
     Surface,
     Unsupported,
-    deform_conv as deform_limits,
     is_framework_same,
     limit_axes,
     spatial_axes,
     unsupported_operators,
 )
 from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
-from conformance.adapters.api.resizing import grid_sampling as not_written
+from conformance.adapters.api.resizing import deform_conv as deform_limits, grid_sampling as not_written
 from conformance.adapters.openvino import (
     blocks,
     columns,

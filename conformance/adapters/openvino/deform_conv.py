@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, Unsupported, call, is_framework_same
-from conformance.adapters.api.deform_conv import plane_limit
+from conformance.adapters.api.resizing.deform_conv import plane_limit
 from conformance.adapters.openvino.convolution import with_bias
 from conformance.adapters.openvino.padding import pad_lists
 from conformance.cases.operators import OutsideMode

@@ -25,9 +25,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from conformance.adapters.api import Level, Lowering, Surface, deform_conv
+from conformance.adapters.api import Level, Lowering, Surface
 from conformance.adapters.api.javascript import JAVASCRIPT, NpmPackages, in_page, missing_chromium
-from conformance.adapters.api.resizing import affine_grids
+from conformance.adapters.api.resizing import affine_grids, deform_conv
 from conformance.adapters.api.source_text import array_text
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.graph import OPSET_VERSION

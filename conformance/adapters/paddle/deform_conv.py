@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, call, nonzero_argument
-from conformance.adapters.api.deform_conv import output_limit, plane_limit, symmetric_limit
+from conformance.adapters.api.resizing.deform_conv import output_limit, plane_limit, symmetric_limit
 from conformance.adapters.paddle.convolution import Keywords, convolution_keywords, layer_lines
 from conformance.cases.operators import OutsideMode
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from conformance.adapters.api import Code, Step, Unsupported, deform_conv
+from conformance.adapters.api import Code, Step, Unsupported
 from conformance.adapters.api.normalization.recipes import PLANE_RANK, is_even
-from conformance.adapters.api.resizing import affine_grids
+from conformance.adapters.api.resizing import affine_grids, deform_conv
 from conformance.adapters.api.resizing.rules import resized_extents
 from conformance.adapters.onnx import BFLOAT16_CONVERSION, nodes
 from conformance.adapters.onnx.dtypes import unsupported_by_schema, unsupported_output_padding

@@ -1,4 +1,4 @@
-"""Tests of reference.operators.deform_conv, and of the windows that it moves."""
+"""Tests of reference.operators.resampling.deform_conv, and of the windows that it moves."""
 
 import itertools
 
