@@ -127,7 +127,8 @@ def test_every_wrong_dtype_and_rank_of_every_array_is_refused_by_name(name):
             message = attempt(name, wrong, parameters)
             if message is not None:
                 assert re.search(
-                    r"\b(x|kernel|bias|grad|indices|windows?|output_size|pads|groups|draws|samples|offset|mask)\b", message
+                    r"\b(x|kernel|bias|grad|indices|windows?|output_size|pads|groups|draws|samples|offset|mask)\b",
+                    message,
                 ), message
 
 
