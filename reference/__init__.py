@@ -39,6 +39,7 @@ from reference.operators.normalization import (
 from reference.operators.quantization import convolution as _quantized_convolution, quantizing as _quantization
 from reference.operators.resampling import (
     affine_grids as _affine_grids,
+    deform_conv as _deform_conv,
     grid_sampling as _grid_sampling,
     resizing as _resizing,
 )
@@ -60,6 +61,8 @@ stochastic_pool_probabilities = values_only(_stochastic_pooling.stochastic_pool_
 stochastic_pool = values_only(_stochastic_pooling.stochastic_pool)
 pad = values_only(_padding.pad)
 conv = values_only(_convolution.conv)
+deform_conv = values_only(_deform_conv.deform_conv)
+deform_conv_grad = values_only(_deform_conv.deform_conv_grad)
 conv_transpose = values_only(_conv_transpose.conv_transpose)
 max_pool_grad = values_only(_pooling_grad.max_pool_grad)
 min_pool_grad = values_only(_pooling_grad.min_pool_grad)
@@ -119,6 +122,8 @@ __all__ = [
     "conv_grad",
     "conv_transpose",
     "conv_transpose_grad",
+    "deform_conv",
+    "deform_conv_grad",
     "depth_to_space",
     "depth_to_space_grad",
     "dequantize",

@@ -33,6 +33,8 @@ TERM_MICROSECONDS: Mapping[tuple[Arithmetic, bool], int] = MappingProxyType(
 
 A term of any other operator takes less than 0.1 microseconds. Such terms are limited by MAX_REFERENCE_TERMS only.
 """
+DEFORMED_TERM_MICROSECONDS = {False: 20, True: 100}
+"""The same for a term of a deformable convolution, by whether the case requests the gradient."""
 ROUND_MICROSECONDS = 30
 """Time for one round of the reference, which computes one cell of all windows at once."""
 SEPARABLE_ARITHMETIC = {Arithmetic.SELECTION, Arithmetic.AVERAGE}
@@ -92,6 +94,8 @@ def _step_time_problem(step: Step) -> str:
     if operator is None:  # a building block of a composition, which is as fast as copying
         return ""
     term = TERM_MICROSECONDS.get((operator.arithmetic, step.gradient), 0)
+    if operator.geometry is Geometry.DEFORMED:
+        term = DEFORMED_TERM_MICROSECONDS[step.gradient]
     time = _term_count(step, operator, output) * term + _round_count(step, operator, output) * ROUND_MICROSECONDS
     if time <= MAX_REFERENCE_MICROSECONDS:
         return ""

@@ -46,11 +46,12 @@ class ResizeMode(Word):
 
 
 class OutsideMode(Word):
-    """The cells outside x when sampling at the points of a grid; the words of ONNX."""
+    """The cells outside x when sampling at points; the words of ONNX, and INSIDE for points of windows."""
 
     ZEROS = "zeros"
     BORDER = "border"
     REFLECTION = "reflection"
+    INSIDE = "inside"
 
 
 class Coordinates(Word):
@@ -220,6 +221,7 @@ class Geometry(Enum):
     """How the cells of the output depend on the cells of x along an axis."""
 
     WINDOWS = "each output reads a window of the padded input"
+    DEFORMED = "each output reads a window of the padded input whose cells are moved by offsets"
     TRANSPOSED = "each input is added to a window of the output, which padding crops"
     PADS = "the output is the input with added or cropped cells"
     GLOBAL = "one output reads all cells"
@@ -371,9 +373,9 @@ class Operator:
         """Return a number that divides the channels of x; 1 for parameters that are invalid. rank: the spatial axes."""
         if self.geometry is Geometry.FROM_COLUMNS:
             return _cell_count(parameters.get("window", 1), rank)
-        name, power = ("block", rank) if self.geometry is Geometry.TO_BLOCKS else ("groups", 1)
-        number = parameters.get(name, 1)
-        return number**power if isinstance(number, int) and number > 0 else 1
+        if self.geometry is Geometry.TO_BLOCKS:
+            return int(_positive(parameters.get("block", 1)) ** rank)
+        return math.lcm(*(_positive(parameters.get(name, 1)) for name in ("groups", "offset_groups")))
 
     def kernel_shape(self, channels: int, out: int, groups: int, window: tuple[int, ...]) -> tuple[int, ...]:
         """Return the shape of the weights; channels, out: input and output channels of each group."""
@@ -391,6 +393,11 @@ class Operator:
     def output_channels(self, kernel: tuple[int, ...], groups: int) -> int:
         """Return the number of output channels for weights of this shape."""
         return kernel[1] * groups if self.geometry is Geometry.TRANSPOSED else kernel[0]
+
+
+def _positive(number: Any) -> int:
+    """Return a number, or 1 if it is not a whole number above 0."""
+    return number if isinstance(number, int) and number > 0 else 1
 
 
 def _cell_count(window: Any, rank: int) -> int:

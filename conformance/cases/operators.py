@@ -46,6 +46,7 @@ __all__ = [
     "CHANNEL_GEOMETRIES",
     "FORWARD_OPERATORS",
     "GRADIENT_SUFFIX",
+    "GRID_OUTSIDE_MODES",
     "INPUTS",
     "MATRIX_AXES",
     "OPERATORS",
@@ -83,8 +84,8 @@ _INPUTS = (
     Input("grad", "The gradient with respect to the output. Its shape is inferred from the case and is optional.",
           is_derived=True),
     Input("x", "The input, in the layout (n, c, *spatial)."),
-    Input("kernel", "The weights: (out, in/groups, *window) of conv, (in, out/groups, *window) of conv_transpose, "
-          "(channels, 1, *window) of dilation2d.",
+    Input("kernel", "The weights: (out, in/groups, *window) of a convolution, (in, out/groups, *window) of "
+          "conv_transpose, (channels, 1, *window) of dilation2d.",
           has_gradient=True),
     Input("bias", "One number for each output channel. Optional.", has_gradient=True),
     Input("indices", "The position of each value in the unpadded plane, row-major; int64 if no dtype is given.",
@@ -95,6 +96,10 @@ _INPUTS = (
           is_derived=True, is_position=True),
     Input("grid", "A point of x for each output cell, (n, *output_size, axes): -1 and 1 are the ends of an axis. The "
           "first number is the coordinate on the last axis.", is_derived=True, is_position=True, has_gradient=True),
+    Input("offset", "The move of each cell of each window on each axis, in cells of x: "
+          "(n, offset_groups * cells * axes, *output).", is_derived=True, is_position=True, has_gradient=True),
+    Input("mask", "A factor for each cell of each window, (n, offset_groups * cells, *output). Optional.",
+          is_derived=True, has_gradient=True),
 )
 _PARAMETERS = (
     Parameter("window", ParameterKind.SIZES, None, "Extent of the window on each spatial axis.",
@@ -145,6 +150,9 @@ _PARAMETERS = (
     Parameter("groups", ParameterKind.COUNT, 1,
               "Number of groups. Input and output channels are split into groups that are convolved separately.",
               limits=(1, 10_000), id_prefix="g"),
+    Parameter("offset_groups", ParameterKind.COUNT, 1,
+              "Number of groups of input channels with their own offsets and masks.",
+              limits=(1, 10_000), id_prefix="og"),
     Parameter("block", ParameterKind.COUNT, None,
               "Extent of the blocks of cells on each spatial axis.",
               limits=(1, 10_000), required=True, id_prefix="b", always_in_id=True, is_geometric=True),
@@ -181,8 +189,8 @@ _PARAMETERS = (
               "The value of output cells whose coordinate is beyond an end, in tf_crop_and_resize.",
               id_prefix="v", only_with=("coordinates", Coordinates.TF_CROP_AND_RESIZE.value)),
     Parameter("padding_mode", ParameterKind.CHOICE, OutsideMode.ZEROS.value,
-              "The cells outside x that points of a grid read: zeros, the last cell (border), or x mirrored "
-              "(reflection).",
+              "The cells outside x that points read: zeros, the last cell (border), x mirrored (reflection), or for "
+              "deform_conv the last cell at points in [0, extent) and zeros at others (inside).",
               choices=tuple(OutsideMode), is_geometric=True),
     Parameter("align_corners", ParameterKind.FLAG, False,
               "Whether -1 and 1 are the centres of the first and the last cell, not their outer edges.",
@@ -225,7 +233,8 @@ _PARAMETERS = (
     Parameter("ties", ParameterKind.CHOICE, Ties.FIRST.value, "Which of several equal values receives the gradient.",
               choices=tuple(Ties), id_prefix="ties.", always_in_id=True),
     Parameter("output", ParameterKind.OUTPUT, None,
-              "Which of several results is checked: values or indices; for gradients x, kernel, bias or grid.",
+              "Which of several results is checked: values or indices; for gradients x, kernel, bias, grid, offset or "
+              "mask.",
               id_prefix="of.", always_in_id=True),
 )
 # fmt: on
@@ -299,10 +308,18 @@ _RESIZE_PARAMETERS = (
     *_parameters("coordinates", "nearest_rounding", "cubic_a", "antialias", "exclude_outside"),
     *_parameters(*REGION_PARAMETERS, "extrapolation_value"),
 )
+GRID_OUTSIDE_MODES = (OutsideMode.ZEROS, OutsideMode.BORDER, OutsideMode.REFLECTION)
+"""The cells outside x when sampling at the points of a grid."""
 _GRID_PARAMETERS = (
     *_OUTPUT_SIZE,
     _with_choices(PARAMETERS["mode"], SAMPLING_MODES, default=None, required=True),
-    *_parameters("padding_mode", "align_corners"),
+    _with_choices(PARAMETERS["padding_mode"], GRID_OUTSIDE_MODES),
+    *_parameters("align_corners"),
+)
+_DEFORMED_PARAMETERS = (
+    *_CONVOLUTION,
+    *_parameters("offset_groups"),
+    _with_choices(PARAMETERS["padding_mode"], (OutsideMode.ZEROS, OutsideMode.INSIDE)),
 )
 # fmt: off
 _FORWARD_OPERATORS = (
@@ -371,6 +388,10 @@ _FORWARD_OPERATORS = (
              Geometry.WINDOWS, Arithmetic.LARGEST_SUM, _parameters("stride", "padding", "dilation", stride=1),
              inputs=("x", "kernel"), has_ties=True, has_channel_kernels=True, has_disputed_geometry=True,
              operations=_largest_sum_operations),
+    Operator("deform_conv", "The convolution of values that are interpolated at the cells of each window, moved by "
+             "offsets, and multiplied by a mask.",
+             Geometry.DEFORMED, Arithmetic.AVERAGE, _DEFORMED_PARAMETERS,
+             inputs=("x", "offset", "kernel", "mask", "bias"), optional_inputs=("mask", "bias")),
     Operator("quantize", "The input as numbers of eight bits: divided by a scale, rounded to whole numbers, and moved "
              "by a zero point.", Geometry.CELLS, Arithmetic.OTHER,
              _parameters("y_scale", "y_zero_point", "output_dtype", "round_mode", "formula"),

@@ -147,7 +147,7 @@ def _per_axis_parameters(
     if operator.geometry is Geometry.TRANSPOSED:
         return _transposed_parameters(given, inputs, invalid=invalid)
     rank = len(inputs["x"].shape) - 2
-    if operator.geometry in {Geometry.WINDOWS, Geometry.TO_COLUMNS}:
+    if operator.geometry in {Geometry.WINDOWS, Geometry.DEFORMED, Geometry.TO_COLUMNS}:
         return _window_parameters(given, inputs["x"].shape[2:], inputs, invalid=invalid)
     if operator.geometry is Geometry.FROM_COLUMNS:
         size = _repeat_per_axis(given["output_size"], rank)

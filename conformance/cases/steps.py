@@ -43,6 +43,7 @@ class Step:
     operator: an operator of the catalogue, never a gradient, or a BuildingBlock;
     shape: (n, c, *spatial) of the input; kernel: shape of the weights, `()` without weights;
     kernel_dtype: the dtype of the weights, "" for that of the input;
+    bias, mask: whether the call has these inputs;
     constants: arrays written into the program, `kernel` or `scale`, channels first;
     gradient: whether the case requests the gradient of the step; some framework calls have no gradient;
     parts: only for OVER_ONES: steps that compute a sum; their result for x is divided by their result for ones.
@@ -54,6 +55,7 @@ class Step:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     kernel: tuple[int, ...] = ()
     bias: bool = False
+    mask: bool = False
     kernel_dtype: str = ""
     constants: Mapping[str, Array] = field(default_factory=dict)
     gradient: bool = False
@@ -222,6 +224,7 @@ def _quotient(number: int, divisor: int) -> int:
 GEOMETRY_EXTENTS: Mapping[Geometry, Callable[[Step], tuple[int, ...]]] = MappingProxyType(
     {
         Geometry.WINDOWS: lambda step: step.windows.output,
+        Geometry.DEFORMED: lambda step: step.windows.output,
         Geometry.TRANSPOSED: Step._transposed_extents,
         Geometry.TO_COLUMNS: lambda step: step.windows.output,
         Geometry.PADS: Step._padded_extents,
@@ -256,8 +259,21 @@ def case_step(case: Case) -> Step:
     if operator.is_gradient:
         known = OPERATORS[operator.forward].defaults.keys()
         parameters = {name: value for name, value in parameters.items() if name in known and name != "output"}
-    bias, gradient = "bias" in case.inputs, operator.is_gradient
-    return Step(operator.forward, case.shape, case.dtype, parameters, kernel, bias, kernel_dtype, gradient=gradient)
+    return Step(
+        operator.forward,
+        case.shape,
+        case.dtype,
+        parameters,
+        kernel,
+        bias="bias" in case.inputs,
+        mask="mask" in case.inputs,
+        kernel_dtype=kernel_dtype,
+        gradient=operator.is_gradient,
+    )
+
+
+CELL_NUMBERS: Mapping[str, Callable[[int], int]] = MappingProxyType({"offset": lambda rank: rank, "mask": lambda _: 1})
+"""Inputs of deformable convolution: the count of their numbers for a cell of a window, by the number of axes."""
 
 
 def input_shape(name: str, case: Case) -> tuple[int, ...]:
@@ -268,6 +284,10 @@ def input_shape(name: str, case: Case) -> tuple[int, ...]:
         return (*case.shape[:2], len(case.shape) - 2)
     if name == "grid":
         return (case.shape[0], *case.parameters["output_size"], len(case.shape) - 2)
+    if name in CELL_NUMBERS:
+        step = case_step(case)
+        count = int(case.parameters["offset_groups"]) * math.prod(step.window) * CELL_NUMBERS[name](step.rank)
+        return (case.shape[0], count, *step.output[2:])
     return case_step(case).output
 
 

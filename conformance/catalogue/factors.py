@@ -331,6 +331,7 @@ def _is_always_possible(_level: FactorLevels, _size: Sequence[int], _rank: int) 
 GEOMETRY_CHECKS: Mapping[Geometry, Callable[[FactorLevels, Sequence[int], int], bool]] = MappingProxyType(
     {
         Geometry.WINDOWS: _has_valid_quantized_windows,
+        Geometry.DEFORMED: has_valid_windows,
         Geometry.TRANSPOSED: _has_valid_transpose,
         Geometry.PADS: has_valid_pads,
         Geometry.UNPOOLING: _has_valid_unpooling,

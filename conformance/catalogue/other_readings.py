@@ -21,7 +21,12 @@ from conformance.judging.expected import Expected, compute_reference
 
 MIN_DISTANCE_IN_BOUNDS = 1000
 """Minimum distance of another reading from the right result, in units of the error bound."""
-MIN_DISTANCES: Mapping[Geometry, int] = {Geometry.RESAMPLING: 10, Geometry.POINTS: 10, Geometry.CHANNELS: 10}
+MIN_DISTANCES: Mapping[Geometry, int] = {
+    Geometry.RESAMPLING: 10,
+    Geometry.POINTS: 10,
+    Geometry.DEFORMED: 10,
+    Geometry.CHANNELS: 10,
+}
 """The same for resampling and normalization. Their bounds also cover coordinates, weights and powers in float32."""
 LANCZOS_MODES = frozenset({ResizeMode.LANCZOS3, ResizeMode.LANCZOS5})
 

@@ -47,7 +47,7 @@ def _shapes(operator: Operator, levels: FactorLevels) -> dict[str, list[int]]:
         channels = len(levels["grid_size"])
     return {
         "x": [levels["batch"], channels * multiple, *extents],
-        "kernel": list(operator.kernel_shape(channels, out, groups, window)),
+        "kernel": list(operator.kernel_shape(channels * multiple // groups, out, groups, window)),
         "bias": [out * groups],
     }
 

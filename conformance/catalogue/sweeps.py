@@ -255,7 +255,7 @@ class Sweep:
         """Whether the generator supports the dtype, and the row tests something.
 
         In a sweep with full mantissas, the rows with integers test the geometry, for which 16-bit types represent too
-        few integers exactly. Without a bias there is no gradient of the bias.
+        few integers exactly. Without an optional input there is no gradient with respect to it.
         """
         level = self._levels_of_row(row)
         if (
@@ -264,7 +264,8 @@ class Sweep:
             and FULL_MANTISSA_GENERATORS & set(self.factors.get("values", ()))
         ):
             return False
-        if level.get("output") == "bias" and not level.get("bias", "bias" in self.common):
+        output = level.get("output")
+        if output in OPERATORS[self.operator].optional_inputs and not level.get(str(output), output in self.common):
             return False
         return dtype_kind(level["dtype"]) in generator_of_level(level["values"]).kinds
 
@@ -277,7 +278,8 @@ class Sweep:
         level = self._levels_of_row(self._row_from_name(name))
         rank, case_id = level["rank"], f"{self.id}/{name}"
         inputs = raw_inputs(OPERATORS[self.operator], self.common, level, case_id)
-        raw: dict[str, Any] = {**self.common, "id": case_id, **inputs}
+        given = {name: one for name, one in inputs.items() if one}
+        raw: dict[str, Any] = {**self.common, "id": case_id, **given}
         if not level.get("bias", "bias" in self.common):
             raw.pop("bias", None)
         parameters = [key for key in OPERATORS[self.operator].defaults if key in self.factors]

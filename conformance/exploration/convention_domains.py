@@ -208,7 +208,7 @@ def _disputes_windows(arithmetic: Arithmetic) -> Callable[[Operator], bool]:
 
 
 GEOMETRIES_WITH_CHANNELS = frozenset(Geometry) - CHANNEL_GEOMETRIES - {
-    Geometry.RESAMPLING, Geometry.SAMPLING, Geometry.POINTS, Geometry.CELLS, Geometry.CHANNELS
+    Geometry.RESAMPLING, Geometry.SAMPLING, Geometry.DEFORMED, Geometry.POINTS, Geometry.CELLS, Geometry.CHANNELS
 }  # fmt: skip
 """Geometries with conventions about arrays without channels."""
 GEOMETRIES_WITH_IMAGES = GEOMETRIES_WITH_CHANNELS | {Geometry.TO_COLUMNS, Geometry.FROM_COLUMNS, Geometry.CELLS}

@@ -61,7 +61,7 @@ class CaseRequest:
     rank: number of spatial axes.
     shape: (n, c, *spatial).
     kernel: shape of the weights.
-    bias: whether the operator has a bias.
+    bias, mask: whether the operator has these inputs.
     gradient: name of the input whose gradient is computed, None for the forward operator.
     padding_mode: the PadMode in which a convolution pads, "" for zeros. Its case pads first and then convolves.
     """
@@ -75,6 +75,7 @@ class CaseRequest:
     kernel: tuple[int, ...] | None = None
     out_channels: int | None = None
     bias: bool = False
+    mask: bool = False
     gradient: str | None = None
     padding_mode: str = ""
 
@@ -160,6 +161,7 @@ class CaseRequest:
             )
         # Other inputs, such as indices, may be all zeros: the values do not influence the program.
         given = {"x", "kernel", "bias", *(["samples"] if DRAWN_KEY in parameters else [])}
+        given |= set() if self.mask else {"mask"}
         others = [name for name in self.case_operator.inputs if name not in given]
         return raw | {name: {"values": GeneratorName.INTEGERS.value, "low": 0, "high": 0} for name in others}
 
@@ -299,6 +301,7 @@ class CaseRequest:
             dtype=case.dtype,
             kernel=kernel,
             bias="bias" in case.inputs,
+            mask="mask" in case.inputs,
             gradient=(output or "x") if operator.is_gradient else None,
         )
 

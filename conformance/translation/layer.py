@@ -220,7 +220,7 @@ def _select_result(layer: LayerSignature, call: BoundCall, operator: str) -> Map
 
 
 def _make_request(operator: str, found: dict[str, Any], call: BoundCall) -> CaseRequest:
-    of_inputs = {key: found.pop(key) for key in ("channels", "out_channels", "bias") if key in found}
+    of_inputs = {key: found.pop(key) for key in ("channels", "out_channels", "bias", "mask") if key in found}
     operator = found.pop("operator", operator)
     # That of grid_sample is a parameter of the operator.
     pads_first = PADDING_MODE not in OPERATORS[operator].defaults

@@ -17,12 +17,13 @@ class CommonCall:
     title: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     bias: bool = False
+    mask: bool = False
     gradient: str | None = None
     dtype: str = "float32"
 
     def request(self, operator: str) -> CaseRequest:
         """Return the request for the call with an input of two spatial axes."""
-        given = {"bias": self.bias, "gradient": self.gradient, "dtype": self.dtype}
+        given = {"bias": self.bias, "mask": self.mask, "gradient": self.gradient, "dtype": self.dtype}
         return CaseRequest(operator, self.parameters, rank=2, **given)
 
 
@@ -93,6 +94,13 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
         CommonCall("A plane of 4 by 5 cells", {"grid_size": [4, 5]}),
         CommonCall("A plane, corners aligned", {"grid_size": [4, 5], "align_corners": True}),
         CommonCall("A volume", {"grid_size": [2, 3, 4]}),
+    ),
+    "deform_conv": (
+        CommonCall("Version 1, without a mask", {"window": 3, "padding": 1}),
+        CommonCall("Version 2, with a mask", {"window": 3, "padding": 1}, mask=True, bias=True),
+        CommonCall("With the value 0 at points outside", {"window": 3, "padding": 1, "padding_mode": "inside"}),
+        CommonCall("Offsets for each of two groups of channels", {"window": 3, "padding": 1, "offset_groups": 2}),
+        CommonCall("The gradient of the offsets", {"window": 3, "padding": 1}, gradient="offset"),
     ),
     "depth_to_space": (
         CommonCall("Blocks of 2 by 2, the cells of a block first", {"block": 2, "order": "dcr"}),

@@ -146,6 +146,7 @@ def translate_command_text(request: CaseRequest) -> str:
     inputs = (
         [f"--dtype {request.dtype}"] * (request.dtype != "float32")
         + ["--bias"] * request.bias
+        + ["--mask"] * request.mask
         + [f"--gradient {request.gradient}"] * bool(request.gradient)
     )
     return " ".join(["conformance translate", request.operator, *parameters, *inputs])

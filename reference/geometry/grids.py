@@ -179,25 +179,39 @@ def axis_taps(axis: GridAxis, numbers: Array, kernel: TapKernel, unit: float, co
     unit, coarse: see TapKernel.errors.
     """
     flat = numbers.ravel().tolist()
-    shift = np.array([axis.error(number, unit) for number in flat])[:, None]
+    shift = np.array([axis.error(number, unit) for number in flat])
     exact = [axis.inside(axis.coordinate(Fraction(number)), kernel.reach) for number in flat]
+    return coordinate_taps(axis, exact, shift, kernel, points=numbers.shape, unit=unit, coarse=coarse)
+
+
+def coordinate_taps(
+    axis: GridAxis,
+    coordinates: Sequence[Fraction],
+    shift: Array,
+    kernel: TapKernel,
+    *,
+    points: tuple[int, ...],
+    unit: float,
+    coarse: float,
+) -> AxisTaps:
+    """Return the cells and weights at coordinates that are off by at most shift; points: (n, points)."""
     offsets = range(1 - kernel.reach, kernel.reach + 1)
-    floors = [math.floor(one) for one in exact]
-    weights = [[kernel.weight(one - low - by) for by in offsets] for one, low in zip(exact, floors, strict=True)]
+    floors = [math.floor(one) for one in coordinates]
+    weights = [[kernel.weight(one - low - by) for by in offsets] for one, low in zip(coordinates, floors, strict=True)]
     denominator = math.lcm(*(weight.denominator for row in weights for weight in row))
     numerators = np.array([[int(weight * denominator) for weight in row] for row in weights], object)
     cells = _beside(floors, offsets)
     near = _beside(floors, range(-kernel.reach, kernel.reach + 2))
-    remainders = np.array([float(one - low) for one, low in zip(exact, floors, strict=True)])[:, None]
+    remainders = np.array([float(one - low) for one, low in zip(coordinates, floors, strict=True)])[:, None]
     distances = remainders - np.arange(-kernel.reach, kernel.reach + 2)
-    shape, near_shape = (*numbers.shape, len(offsets)), (*numbers.shape, len(offsets) + 2)
+    shape, near_shape = (*points, len(offsets)), (*points, len(offsets) + 2)
     return AxisTaps(
         axis.size,
         axis.source(cells).reshape(shape),
         numerators.reshape(shape),
         denominator,
         axis.source(near).reshape(near_shape),
-        kernel.errors(distances, shift, unit, coarse).reshape(near_shape),
+        kernel.errors(distances, shift[:, None], unit, coarse).reshape(near_shape),
     )
 
 

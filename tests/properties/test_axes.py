@@ -15,6 +15,7 @@ CALL_FOR_MANY_AXES = re.compile(r"[A-Za-z_][4-9][dD](_transpose|Transpose)?\(")
 WINDOWS = ({"window": 2}, {"window": 2, "padding": 1}, {"window": 2, "stride": 1, "dilation": 2})
 PARAMETERS = {
     Geometry.WINDOWS: WINDOWS,
+    Geometry.DEFORMED: (*WINDOWS, {"window": 2, "groups": 2, "offset_groups": 4}),
     Geometry.TRANSPOSED: (*WINDOWS, {"window": 2, "groups": 2}),
     Geometry.UNPOOLING: ({"output_size": 3},),
     Geometry.GLOBAL: ({},),

@@ -281,6 +281,7 @@ def test_every_operator_has_an_adversary_or_rounds_nothing():
     """
     adversarial = {name.split(",")[0] for name in worst_case_inputs.OPERATORS}
     interpolation = {"resize", "resize_grad", "grid_sample", "grid_sample_grad", "affine_grid", "affine_grid_grad"}
+    interpolation |= {"deform_conv", "deform_conv_grad"}
     normalization = {"lrn", "lrn_grad"}
     assert adversarial == set(reference.OPERATORS) - SELECTIONS - {"max_unpool_grad"} - interpolation - normalization
 

@@ -30,6 +30,7 @@ TOGETHER = [
     r"(.*: )?(output|output_size) \(.*\) makes \d+ elements a plane: at most \d+",
     r"x has extents \(.*\): output_size \(.*\) has \(.*\) windows",
     r"(draws|samples) have shape \(.*\): expected \(.*\), one per .*",
+    r"(offset|mask) has shape \(.*\): expected \(.*\), \(n, offset_groups · cells.*, …\)",
     r"(draws|samples) has dtype .*: accepted are .*",
 ]
 SECONDS = 20
@@ -126,7 +127,8 @@ def test_every_wrong_dtype_and_rank_of_every_array_is_refused_by_name(name):
             message = attempt(name, wrong, parameters)
             if message is not None:
                 assert re.search(
-                    r"\b(x|kernel|bias|grad|indices|windows?|output_size|pads|groups|draws|samples)\b", message
+                    r"\b(x|kernel|bias|grad|indices|windows?|output_size|pads|groups|draws|samples|offset|mask)\b",
+                    message,
                 ), message
 
 

@@ -41,6 +41,7 @@ CALLS = {
     "fold_grad": ([np.zeros((1, 8, 3, 4), np.float32), (4, 5), 2], (1, 2, 4, 5)),
     "lrn_grad": ([X, 3], X.shape),
     "dilation2d_grad": ([X, KERNEL[:, :1]], (1, 2, 2, 3)),
+    "deform_conv_grad": ([X, np.zeros((1, 18, 2, 3), np.float32), KERNEL], (1, 2, 2, 3)),
     "conv_grad": ([X, KERNEL], (1, 2, 2, 3)),
     "conv_transpose_grad": ([X, KERNEL], (1, 2, 6, 7)),
 }
@@ -87,7 +88,8 @@ def test_other_tie_rules_are_refused(name):
 def test_empty_batches_and_channels_have_empty_gradients(name):
     inputs, shape = CALLS[name]
     if not name.startswith(("conv", "dilation2d")):
-        empty = [part[:0] if isinstance(part, np.ndarray) else part for part in inputs]
+        # A kernel has no batch.
+        empty = [part[:0] if isinstance(part, np.ndarray) and part is not KERNEL else part for part in inputs]
         got = reference.OPERATORS[name](np.zeros((0, *shape[1:]), np.float32), *empty, **KEYWORDS.get(name, {}))
         assert (got[0] if isinstance(got, tuple) else got).value.shape == (0, *inputs[0].shape[1:])
     else:

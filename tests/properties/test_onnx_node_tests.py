@@ -38,6 +38,7 @@ json.dump(found, sys.stdout)
 """
 # The least number of tests of each node, so that an empty list cannot pass.
 LEAST = {"Resize": 39, "GridSample": 18, "AffineGrid": 4, "DepthToSpace": 2, "SpaceToDepth": 4, "Col2Im": 5}
+LEAST |= {"DeformConv": 4}
 FRACTIONAL_SIZE = (
     "the coordinates of align_corners use 4 · 0.6 = 2.4 or 4 · 0.8 = 3.2 in place of the size of the output"
 )
@@ -118,6 +119,18 @@ def affine_grid(attributes, inputs):
     return OPERATORS["affine_grid"](x, size[2:], align_corners=bool(attributes.get("align_corners", 0)))
 
 
+def deform_conv(attributes, inputs):
+    pads = attributes.get("pads", [0, 0, 0, 0])
+    given = {
+        "stride": attributes.get("strides", 1),
+        "padding": list(zip(pads[:2], pads[2:], strict=True)),
+        "dilation": attributes.get("dilations", 1),
+        "groups": attributes.get("group", 1),
+        "offset_groups": attributes.get("offset_group", 1),
+    }
+    return OPERATORS["deform_conv"](inputs[0], inputs[2], inputs[1], inputs.get(4), inputs.get(3), **given)
+
+
 def blocks(operator, attributes, inputs):
     order = attributes.get("mode", "DCR").lower()
     return OPERATORS[operator](inputs[0], attributes["blocksize"], order=order)
@@ -140,6 +153,7 @@ CALLS = {
     "Resize": resize,
     "GridSample": grid_sample,
     "AffineGrid": affine_grid,
+    "DeformConv": deform_conv,
     "DepthToSpace": lambda *given: blocks("depth_to_space", *given),
     "SpaceToDepth": lambda *given: blocks("space_to_depth", *given),
     "Col2Im": fold,

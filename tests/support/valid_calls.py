@@ -34,6 +34,10 @@ CALLS = {
     "dequantize": ([X.astype(np.int8)], {"x_scale": 0.5}),
     "dilation2d": ([X, KERNEL[:, :1]], {}),
     "conv": ([X, KERNEL, BIAS], {}),
+    "deform_conv": (
+        [X, np.full((2, 8, 3, 4), 0.25, np.float32), KERNEL, np.full((2, 4, 3, 4), 0.5, np.float32), BIAS],
+        {},
+    ),
     "conv_transpose": ([X, KERNEL, BIAS], {}),
 }
 

@@ -36,6 +36,7 @@ from conformance.adapters.mxnet import (
     blocks,
     columns,
     convolution as weights,
+    deform_conv,
     grid_sampling,
     ndarray as nd,
     normalization,
@@ -99,6 +100,7 @@ UNSUPPORTED_OPERATORS = unsupported_operators(
         "resize": "BilinearResize2D and UpSampling take mxnet.nd arrays only",
         "grid_sample": "BilinearSampler takes mxnet.nd arrays only",
         "affine_grid": "GridGenerator takes mxnet.nd arrays only",
+        "deform_conv": "deformable convolution takes mxnet.nd arrays only",
     }
 )
 
@@ -121,7 +123,7 @@ DTYPES = {
     "": FLOATING,
     **dict.fromkeys(COPYING_OPERATORS, ARRAY_DTYPES),
     **dict.fromkeys((*BLOCK_OPERATORS, "dilation2d"), ARRAY_DTYPES - {"bool"}),
-    **dict.fromkeys(("conv", "conv_transpose"), FLOATS),
+    **dict.fromkeys(("conv", "conv_transpose", "deform_conv"), FLOATS),
 }
 UNSUPPORTED_DTYPES = {
     "": floating_only("pooling"),
@@ -133,9 +135,9 @@ UNSUPPORTED_DTYPES = {
     "lrn": floating_only("LRN"),
     "dilation2d": missing_dtypes(),
     **{one: {**missing_dtypes(), "bool": NO_BOOL_TRANSPOSE} for one in BLOCK_OPERATORS},
-    **dict.fromkeys(("conv", "conv_transpose"), unsupported_convolution_dtypes()),
+    **dict.fromkeys(("conv", "conv_transpose", "deform_conv"), unsupported_convolution_dtypes()),
 }
-INPUT_NAMES = ("x", "kernel", "bias", "draws", "grid")
+INPUT_NAMES = ("x", "kernel", "bias", "draws", "grid", "offset", "mask")
 
 NPX_LOWERINGS: Mapping[str, Callable[..., Code]] = {
     "max_pool": pooling.call_pool,
@@ -153,9 +155,11 @@ FALLBACKS: Mapping[str, Lowering] = {
     "resize": partial(resizing.resize, api=padding.NP_API),
     "grid_sample": partial(grid_sampling.grid_sample, api=padding.NP_API),
     "affine_grid": partial(affine_grids.affine_grid, api=padding.NP_API),
+    "deform_conv": partial(deform_conv.deform_conv, api=padding.NP_API, ones=True),
     "lp_pool": pooling.absolute_lp_pool,
     "dilation2d": DilationRecipe(windows.compositions(padding.NP_API)),
 }
+GLUON_DEFORM_CONV = unsupported_lowering("the layers of gluon.contrib compute their offsets with a convolution")
 # Written with a method of the array, which is the same for mxnet.np and mxnet.nd and works for empty arrays.
 GLOBAL_MAXIMUM_FALLBACKS: Mapping[str, Lowering] = {"global_max_pool": windows.channel_maximum}
 
@@ -205,6 +209,7 @@ SURFACES = (
             "conv": weights.gluon_conv,
             "conv_transpose": weights.gluon_transpose,
             "lp_pool": unsupported_lowering("gluon has no Lp pooling"),
+            "deform_conv": GLUON_DEFORM_CONV,
             "pad": unsupported_lowering("gluon has no padding of mnp arrays; its users call mnp.pad"),
             "relu": lambda _step: 'nn.Activation("relu")(x)',
         },
@@ -212,6 +217,7 @@ SURFACES = (
             **FALLBACKS,
             **GLOBAL_MAXIMUM_FALLBACKS,
             "conv_transpose": partial(weights.gluon_transpose, sliced=True),
+            "deform_conv": GLUON_DEFORM_CONV,
         },
         write_gradient=weights.layer_autograd_gradient,
     ),
@@ -245,6 +251,7 @@ SURFACES = (
                     "resize": resizing.resize,
                     "grid_sample": grid_sampling.grid_sample,
                     "affine_grid": affine_grids.affine_grid,
+                    "deform_conv": deform_conv.deform_conv,
                 }
             ),
             "pad": nd.nonempty_arrays_only(nd.native_pad),
@@ -261,6 +268,7 @@ SURFACES = (
             **_nd_lowerings(
                 {
                     "lp_pool": pooling.absolute_lp_pool,
+                    "deform_conv": partial(deform_conv.deform_conv, ones=True),
                     "conv_transpose": partial(weights.call_transpose, sliced=True),
                 }
             ),

@@ -14,7 +14,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api import BLOCK_OPERATORS, Lowering, Surface, limit_axes
-from conformance.adapters.ncnn import blocks, columns, convolution, grid_sampling, normalization, pooling, resizing
+from conformance.adapters.ncnn import (
+    blocks,
+    columns,
+    convolution,
+    deform_conv,
+    grid_sampling,
+    normalization,
+    pooling,
+    resizing,
+)
 from conformance.cases.steps import BuildingBlock
 
 PACKAGES = ("ncnn", "numpy")
@@ -73,6 +82,7 @@ LOWERINGS: Mapping[str, Lowering] = {
             **dict.fromkeys(columns.NAMES, columns.columns),
             "conv": convolution.conv,
             "conv_transpose": convolution.transpose,
+            "deform_conv": deform_conv.deform_conv,
             "relu": lambda _step: 'compute(network("ReLU", ""), x)',
         }
     ),
@@ -85,7 +95,7 @@ SURFACES = (
         fallbacks={"lrn": normalization.fallback},
         building_blocks={BuildingBlock.NEGATE: lambda _step: 'compute(network("UnaryOp", "0=1"), x)'},
         dtypes={"": FLOAT32},
-        # GridSample and Fold read outside of their memory.
-        unchecked_operators=frozenset({"grid_sample", "fold"}),
+        # GridSample, Fold and DeformableConv2D read outside of their memory.
+        unchecked_operators=frozenset({"grid_sample", "fold", "deform_conv"}),
     ),
 )

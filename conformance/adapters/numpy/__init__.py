@@ -34,6 +34,7 @@ from conformance.adapters.numpy.blocks import (
     space_to_depth,
     space_to_depth_gradient,
 )
+from conformance.adapters.numpy.deform_conv import deform_conv, deform_conv_gradient
 from conformance.adapters.numpy.grid_sampling import grid_sample, grid_sample_gradient
 from conformance.adapters.numpy.morphology import dilation2d, dilation2d_gradient
 from conformance.adapters.numpy.normalization import lrn, lrn_gradient
@@ -85,6 +86,7 @@ PLACEMENT_LOWERINGS: Mapping[str, tuple[Lowering, Lowering]] = {
     "max_unpool": (max_unpool, max_unpool_gradient),
     "conv": (conv, conv_gradient),
     "conv_transpose": (conv, conv_gradient),
+    "deform_conv": (deform_conv, deform_conv_gradient),
     "stochastic_pool_probabilities": (stochastic_pool_probabilities, stochastic_pool_probabilities_gradient),
 }
 

@@ -125,13 +125,17 @@ def conv(step: Step) -> Code:
     )
 
 
+def bias_gradient() -> Code:
+    """Return lines that add all gradients of a channel: the bias adds to every output cell."""
+    loop = ("for n, o, *position in np.ndindex(grad.shape):", f"{INDENT}slope[o] += grad[{NARROW_INDEX}]")
+    return ("slope = np.zeros_like(bias)", *loop, "x = slope")
+
+
 def conv_gradient(step: Step) -> Code:
     """Return lines that add, for every product, its gradient times one factor to the gradient of the other."""
     output = step.parameters["output"]
-    # The bias adds to every output cell, so its gradient is the sum of all gradients of a channel.
     if output == "bias":
-        loop = ("for n, o, *position in np.ndindex(grad.shape):", f"{INDENT}slope[o] += grad[{NARROW_INDEX}]")
-        return ("slope = np.zeros_like(bias)", *loop, "x = slope")
+        return bias_gradient()
     # All three gradients walk over the same products; they differ in the factor that they accumulate.
     narrow, wide = _narrow_and_wide(step, "grad")
     x_index, grad_index = (NARROW_INDEX, WIDE_INDEX) if narrow == "x" else (WIDE_INDEX, NARROW_INDEX)

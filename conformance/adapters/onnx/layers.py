@@ -29,6 +29,8 @@ from conformance.adapters.api.resizing.grid_reading import MODES_BY_NAME, grid_s
 from conformance.cases.operators import BlockOrder, ExtraChannel
 
 MAX_CONV_INPUTS = 3
+# Inputs of DeformConv before the optional ones: x, the weights and the offsets.
+DEFORM_CONV_INPUTS = 3
 # helper.make_node has these arguments itself; all others become attributes, in any order.
 NODE_PARAMETERS = "inputs, outputs, name=None, doc_string=None, domain=None, overload=None, *, "
 WINDOW_SIGNATURE = "strides=None, pads=None, dilations=None, auto_pad='NOTSET'"
@@ -66,6 +68,14 @@ def _has_bias(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
     inputs = call.arguments["inputs"]
     # Inputs are names, and an empty name is an input that is left out.
     return {"bias": isinstance(inputs, tuple) and len(inputs) >= MAX_CONV_INPUTS and inputs[-1] != ""}
+
+
+def _optional_inputs(call: BoundCall, _found: dict[str, Any]) -> Mapping[str, Any]:
+    """Return whether a DeformConv node has a bias and a mask, its last inputs. An empty name is no input."""
+    inputs = call.arguments["inputs"]
+    more = inputs[DEFORM_CONV_INPUTS:] if isinstance(inputs, tuple) else ()
+    names = dict(zip(("bias", "mask"), more, strict=False))
+    return {name: names.get(name, "") != "" for name in ("bias", "mask")}
 
 
 def _transposed_parameters(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
@@ -168,6 +178,12 @@ SUPPORTED_NODES = (
         adjust=_transposed_parameters,
     ),
 )
+DEFORMED_NODE = LayerSignature(
+    f"DeformConv({NODE_PARAMETERS}kernel_shape=None, strides=None, pads=None, dilations=None, group=1, offset_group=1)",
+    "deform_conv",
+    {**CONVOLUTION_ARGUMENTS, "offset_groups": count_argument("offset_group")},
+    adjust=_optional_inputs,
+)
 UNPOOLING_NODES = (
     LayerSignature(
         f"MaxUnpool({NODE_PARAMETERS}kernel_shape, strides=None, pads=None)",
@@ -206,7 +222,7 @@ GRID_NODE = grid_sampling_layer(
 )
 NODE_DIALECT = Dialect(
     ("helper", "onnx.helper"),
-    (*SUPPORTED_NODES, *UNPOOLING_NODES, *BLOCK_NODES, NORMALIZATION_NODE, GRID_NODE),
+    (*SUPPORTED_NODES, DEFORMED_NODE, *UNPOOLING_NODES, *BLOCK_NODES, NORMALIZATION_NODE, GRID_NODE),
     name_function="make_node",
 )
 DIALECTS = {"onnx.reference": NODE_DIALECT, "onnxruntime": NODE_DIALECT}

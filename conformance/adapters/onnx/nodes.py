@@ -26,10 +26,19 @@ from conformance.adapters.api import (
     text_unless_default,
 )
 from conformance.adapters.api.blocks.recipes import NO_RANK, PLANE_RANK, planes_in_order
+from conformance.adapters.api.resizing.deform_conv import plane_limit
 from conformance.adapters.api.resizing.grid_sampling import MODES
 from conformance.adapters.api.resizing.rules import CROP, PLAIN_MODES, antialiases, excludes_outside, region_ends
 from conformance.adapters.onnx import normalization, quantization
-from conformance.cases.operators import BlockOrder, Coordinates, PadMode, Requantization, ResizeMode, Rounding
+from conformance.cases.operators import (
+    BlockOrder,
+    Coordinates,
+    OutsideMode,
+    PadMode,
+    Requantization,
+    ResizeMode,
+    Rounding,
+)
 
 # min_pool, softmax_pool and others are missing: ONNX has no node for them.
 NODE_TYPES: Mapping[str, str] = {
@@ -46,6 +55,7 @@ NODE_TYPES: Mapping[str, str] = {
     "resize": "Resize",
     "grid_sample": "GridSample",
     "affine_grid": "AffineGrid",
+    "deform_conv": "DeformConv",
     "depth_to_space": "DepthToSpace",
     "space_to_depth": "SpaceToDepth",
     "fold": "Col2Im",
@@ -176,6 +186,21 @@ def conv(step: Step) -> Code:
     """Return the Conv node, which takes the window size from the kernel."""
     bias = "bias" if step.bias else None
     return call("Conv", "x", "kernel", bias, **_window_attributes(step), group=groups_argument(step))
+
+
+def deform_conv(step: Step) -> Code:
+    """Return the DeformConv node, or the reason why it is unsupported. It has no auto_pad."""
+    unsupported = plane_limit(step, "DeformConv", OutsideMode.ZEROS)
+    if unsupported:
+        return unsupported
+    offset_groups, bias = step.parameters.get("offset_groups", 1), "bias" if step.bias else None
+    return call(
+        "DeformConv",
+        *("x", "kernel", "offset", '""' if step.mask and not step.bias else bias, "mask" if step.mask else None),
+        **_window_attributes(step),
+        group=groups_argument(step),
+        offset_group=None if offset_groups == 1 else str(offset_groups),
+    )
 
 
 def quantized_conv(formula: Requantization, step: Step) -> Code:
@@ -385,6 +410,7 @@ NODE_LOWERINGS: Mapping[str, Lowering] = {
     "global_avg_pool": lambda _step: "GlobalAveragePool(x)",
     "conv": conv,
     "conv_transpose": conv_transpose,
+    "deform_conv": deform_conv,
     "pad": pad,
     "resize": resize,
     "grid_sample": grid_sample,

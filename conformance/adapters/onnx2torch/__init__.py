@@ -79,7 +79,8 @@ NODE_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, FLOATS),
     **dict.fromkeys(("max_pool", "max_pool_with_indices"), FLOATS | BYTE_INTEGERS),
     **dict.fromkeys(
-        ("lp_pool", "max_unpool", "global_max_pool", "fold", "grid_sample", "affine_grid"), frozenset[str]()
+        ("lp_pool", "max_unpool", "global_max_pool", "fold", "grid_sample", "affine_grid", "deform_conv"),
+        frozenset[str](),
     ),
     **dict.fromkeys(("quantize", "dequantize", "quantized_conv"), frozenset[str]()),
     "resize": FLOATS | {"uint8"},

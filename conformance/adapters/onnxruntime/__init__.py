@@ -57,6 +57,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "resize": frozenset({"float16", "float32", "int8", "uint8", "int32"}),
     "grid_sample": frozenset({"float16", "float32", "float64"}),
     "affine_grid": frozenset({"float32", "float64"}),
+    "deform_conv": frozenset({"float16", "float32", "float64"}),
     **QUANTIZE_DTYPES,
     **QUANTIZED_CONVOLUTION_DTYPES,
     **dict.fromkeys(BLOCK_OPERATORS, frozenset({"float16", "float32", "float64", "int8", "uint8"})),

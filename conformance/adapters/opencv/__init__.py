@@ -41,7 +41,7 @@ SESSION = (
 # Observed with OpenCV 5.0.0.
 KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(nodes.NODE_LOWERINGS, frozenset({"float32"})),
-    **dict.fromkeys(("lp_pool", "max_unpool", "fold"), frozenset[str]()),
+    **dict.fromkeys(("lp_pool", "max_unpool", "fold", "deform_conv"), frozenset[str]()),
     "resize": frozenset({"float32", "int8", "uint8"}),
     "pad": ALL_DTYPES,
     **QUANTIZE_DTYPES,
@@ -84,8 +84,8 @@ def node_limit(step: Step) -> Unsupported | None:
 def _no_kernel(node: str, dtype: str) -> Unsupported:
     if node in ("LpPool", "MaxUnpool"):
         return Unsupported(f'"the model cannot be loaded: Unsupported operations: {node}"')
-    if node == "Col2Im":
-        return Unsupported('"Can\'t create layer of type Col2Im"')
+    if node in {"Col2Im", "DeformConv"}:
+        return Unsupported(f'"Can\'t create layer of type {node}"')
     if node == "AffineGrid":
         return FLOAT32_GRID
     if node == "Resize" and dtype == "float64":

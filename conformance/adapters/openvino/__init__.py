@@ -31,11 +31,12 @@ from conformance.adapters.api import (
     unsupported_operators,
 )
 from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
-from conformance.adapters.api.resizing import grid_sampling as not_written
+from conformance.adapters.api.resizing import deform_conv as deform_limits, grid_sampling as not_written
 from conformance.adapters.openvino import (
     blocks,
     columns,
     convolution as weights,
+    deform_conv,
     grid_sampling,
     normalization,
     onnx_graphs,
@@ -203,6 +204,7 @@ OPSET_SURFACE = Surface(
         "pad": padding.pad,
         **limit_axes({"resize": resizing.resize}),
         "grid_sample": grid_sampling.grid_sample,
+        "deform_conv": deform_conv.deform_conv,
         **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
         "unfold": columns.unfold,
         "fold": columns.fold,
@@ -220,6 +222,7 @@ OPSET_SURFACE = Surface(
             }
         ),
         "pad": padding.gathered_pad,
+        "deform_conv": deform_conv.biased,
     },
     words=limit_axes(words.WORDS),
     building_blocks={
@@ -233,7 +236,7 @@ OPSET_SURFACE = Surface(
     },
     # An opset has no call for ones of the shape of another array.
     ones_expression="ops.broadcast(ops.convert_like(np.float32(1), x), ops.shape_of(x))",
-    to_framework={**dict.fromkeys(("x", "indices", "draws", "grid"), "ov.Tensor({})"), "scale": "{}"},
+    to_framework={**dict.fromkeys(("x", "indices", "draws", "grid", "offset", "mask"), "ov.Tensor({})"), "scale": "{}"},
     dtypes=DTYPES,
     unsupported_dtypes=UNSUPPORTED_DTYPES,
     bfloat16=Bfloat16Conversion(
@@ -253,7 +256,9 @@ def all_surfaces(opset: Surface) -> tuple[Surface, ...]:
         lowerings={
             **{name: _within_input(lowering) for name, lowering in opset.lowerings.items()},
             **not_written.NOT_WRITTEN,
+            **deform_limits.NOT_WRITTEN,
         },
+        fallbacks={**opset.fallbacks, **deform_limits.NOT_WRITTEN},
         with_sizes=_dynamic_surface,
         # Without extents, a model with a negative stride or an empty output is compiled and run.
         validates=False,

@@ -22,7 +22,8 @@ def _grouped_kernel(step: Step, groups: int) -> str:
     return f"ops.reshape(kernel, {[groups, step.kernel[0] // groups, *step.kernel[1:]]}, False)"
 
 
-def _with_bias(lowering: Lowering, step: Step) -> Code:
+def with_bias(lowering: Lowering, step: Step) -> Code:
+    """Return the lines of the step without its bias, and the addition of the bias."""
     code = lowering(replace(step, bias=False))
     if isinstance(code, Unsupported) or not step.bias:
         return code
@@ -71,5 +72,5 @@ def conv_transpose(step: Step) -> Code:
     )
 
 
-biased_conv = partial(_with_bias, conv)
-biased_transpose = partial(_with_bias, conv_transpose)
+biased_conv = partial(with_bias, conv)
+biased_transpose = partial(with_bias, conv_transpose)

@@ -29,6 +29,7 @@ NODE_DTYPES: Mapping[str, frozenset[str]] = {
     **SCHEMA_DTYPES,
     "max_unpool": frozenset(),
     "affine_grid": frozenset({"float32"}),
+    "deform_conv": frozenset(),
 }
 WINDOW_OPERATORS = nodes.POOLING_OPERATORS | {"conv", "conv_transpose"}
 NO_WRAP = Unsupported('"Unsupported padding mode: [wrap]"', rejected_call=ANY_CALL)

@@ -27,7 +27,7 @@ from typing import Any
 
 from conformance.adapters.api import Level, Lowering, Surface
 from conformance.adapters.api.javascript import JAVASCRIPT, NpmPackages, in_page, missing_chromium
-from conformance.adapters.api.resizing import affine_grids
+from conformance.adapters.api.resizing import affine_grids, deform_conv
 from conformance.adapters.api.source_text import array_text
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.graph import OPSET_VERSION
@@ -72,7 +72,7 @@ def _page(file: str, provider: str, opset: int, more: str = "", output: str = ""
 
 def _surface(name: str, mode: str, limit: NodeLimit, **fields: Any) -> Surface:
     surface = runtime_surface(f"ortjs.{name}", limit, (), **fields)
-    surface = replace(surface, lowerings={**surface.lowerings, **affine_grids.NOT_WRITTEN})
+    surface = replace(surface, lowerings={**surface.lowerings, **affine_grids.NOT_WRITTEN, **deform_conv.NOT_OBSERVED})
     return replace(surface, wrap_program=graph_lines, language=LANGUAGE, select_mode=lambda _case: mode)
 
 

@@ -32,6 +32,7 @@ from conformance.adapters.paddle import (
     blocks,
     columns,
     convolution as weights,
+    deform_conv,
     grid_sampling,
     normalization,
     padding,
@@ -81,6 +82,7 @@ DTYPES: Mapping[str, frozenset[str]] = {
     "resize": resizing.NEAREST_DTYPES,
     "grid_sample": grid_sampling.DTYPES,
     "affine_grid": grid_sampling.DTYPES,
+    "deform_conv": deform_conv.DTYPES,
     **dict.fromkeys(("conv", "conv_transpose", "relu"), FLOATS),
     "negate": POOLING_DTYPES | {"int64"},
 }
@@ -95,6 +97,7 @@ UNSUPPORTED_DTYPES = {
     "resize": unsupported_dtypes("interpolate", except_dtypes=resizing.NEAREST_DTYPES),
     "grid_sample": unsupported_dtypes("grid_sample", except_dtypes=grid_sampling.DTYPES),
     "affine_grid": unsupported_dtypes("affine_grid", except_dtypes=grid_sampling.DTYPES),
+    "deform_conv": unsupported_dtypes("deform_conv2d", except_dtypes=deform_conv.DTYPES),
     "conv": unsupported_dtypes("convolution", except_dtypes=FLOATS),
     "conv_transpose": unsupported_dtypes("transposed convolution", except_dtypes=FLOATS),
 }
@@ -154,7 +157,7 @@ def _fallbacks(write_call: CallWriter, transpose: Lowering, pad: Lowering) -> Ma
 
 
 FIELDS: dict[str, Any] = {
-    "to_framework": dict.fromkeys(("x", "kernel", "bias", "draws", "grid"), "paddle.to_tensor({})"),
+    "to_framework": dict.fromkeys(("x", "kernel", "bias", "draws", "grid", "offset", "mask"), "paddle.to_tensor({})"),
     "to_numpy": "x.numpy()",
     "ones_expression": windows.OPERATIONS.ones,
     "takes_flat_pads": True,
@@ -176,6 +179,7 @@ def _surface(name: str, write_call: CallWriter, pads: tuple[Lowering, Lowering],
             **limit_axes({"resize": partial(resizing.resize, layer=layer)}),
             "grid_sample": grid_sampling.grid_sample,
             "affine_grid": affine_grids.functional_call,
+            "deform_conv": partial(deform_conv.deform_conv, layer=layer),
             "lrn": partial(normalization.lrn, layer=layer),
         },
         fallbacks={

@@ -21,13 +21,17 @@ from conformance.adapters.api import (
 from conformance.adapters.paddle.calls import ambiguous_padding, padding_text
 
 Keywords = dict[str, str | None]
+MASKED_LEAVES: Mapping[str, str] = {"x": "image", "offset": "offset", "kernel": "kernel", "mask": "mask"}
+"""The inputs of deformable convolution with a mask whose gradients are computed together, by their variables."""
 LAYER_PARAMETERS: Mapping[str, str] = {"kernel": "conv.weight", "bias": "conv.bias"}
 
 
-def autograd_gradient(lines: Sequence[str], _names: Sequence[str], input_name: str) -> Sequence[str]:
+def autograd_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the lines followed by the gradient of one input."""
     if input_name == "grid":
         return _grid_gradient(lines)
+    if "mask" in names and input_name in MASKED_LEAVES:
+        return _masked_gradient(lines, input_name, "kernel")
     return (f"leaf = {input_name}", "leaf.stop_gradient = False", *lines, "(x,) = paddle.grad(x, leaf, grad)")
 
 
@@ -37,8 +41,22 @@ def _grid_gradient(lines: Sequence[str]) -> Sequence[str]:
     return (*leaves, *lines, "_, x = paddle.grad(x, [image, leaf], grad)")
 
 
+def _masked_gradient(lines: Sequence[str], input_name: str, kernel: str) -> Sequence[str]:
+    """Return the lines followed by the gradients of all inputs with a mask: that of some alone ends the process."""
+    leaves = {**MASKED_LEAVES, "kernel": kernel}
+    given = [name for name in leaves.values() if "." not in name]  # a weight of a layer is a leaf
+    return (
+        "image = x",
+        *(f"{name}.stop_gradient = False" for name in given),
+        *lines,
+        f"x = paddle.grad(x, [{', '.join(leaves.values())}], grad)[{list(leaves).index(input_name)}]",
+    )
+
+
 def layer_autograd_gradient(lines: Sequence[str], names: Sequence[str], input_name: str) -> Sequence[str]:
     """Return the lines followed by the gradient of one input; kernel and bias are parameters of the layer."""
+    if "mask" in names and input_name in MASKED_LEAVES:
+        return _masked_gradient(lines, input_name, LAYER_PARAMETERS["kernel"])
     if input_name not in LAYER_PARAMETERS or not any(line.startswith("conv = ") for line in lines):
         return autograd_gradient(lines, names, input_name)
     return (*lines, f"(x,) = paddle.grad(x, {LAYER_PARAMETERS[input_name]}, grad)")
@@ -64,10 +82,10 @@ def convolution(step: Step, *, layer: bool, **changes: str | None) -> Code:
     )
 
 
-def layer_lines(name: str, step: Step, keywords: Keywords) -> tuple[str, ...]:
+def layer_lines(name: str, step: Step, keywords: Keywords, *, module: str = "nn") -> tuple[str, ...]:
     """Return lines that create a layer with the weights of the case, and call it."""
     channels = (str(step.shape[1]), str(step.channels), per_axis(step.window))
-    layer = call(f"nn.{name}", *channels, **keywords, bias_attr=None if step.bias else "False")
+    layer = call(f"{module}.{name}", *channels, **keywords, bias_attr=None if step.bias else "False")
     # By default a layer has weights of float32, and rejects an input of another dtype.
     lines = [f"conv = {layer}" + (f'.to(dtype="{step.dtype}")' if step.dtype != "float32" else "")]
     lines += ["conv.weight.set_value(kernel)"]

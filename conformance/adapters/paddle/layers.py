@@ -317,6 +317,21 @@ NORMALIZATION_LAYER = normalization_layer(
 GRID_FUNCTION = grid_sampling_layer(
     "grid_sample(x, grid, mode='bilinear', padding_mode='zeros', align_corners=True)", arrays=("x", "grid")
 )
+DEFORMED_FUNCTION = LayerSignature(
+    "deform_conv2d(x, offset, weight, bias=None, stride=1, padding=0, dilation=1, deformable_groups=1, groups=1, "
+    f"mask=None{NAME})",
+    "deform_conv",
+    {
+        **{name: sizes_argument(name) for name in ("stride", "padding", "dilation")},
+        "groups": count_argument("groups"),
+        "offset_groups": count_argument("deformable_groups"),
+        **BIAS,
+        "mask": optional_array_argument("mask"),
+    },
+    array_arguments=("x", "offset", "weight", "bias", "mask"),
+    ignored_arguments=IGNORED,
+)
+VISION_MODULES = ("paddle.vision.ops", "vision.ops")
 NORMALIZATION_FUNCTION = normalization_layer(
     f"local_response_norm(x, {NORMALIZATION_TAIL})",
     side=ExtraChannel.BEFORE,
@@ -327,7 +342,14 @@ NORMALIZATION_FUNCTION = normalization_layer(
 DIALECTS = {
     "paddle.nn": Dialect(("nn", "paddle.nn"), (*NN_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS, NORMALIZATION_LAYER)),
     "paddle.nn.functional": Dialect(
-        ("F", "functional", "nn.functional", "paddle.nn.functional"),
-        (*FUNCTIONAL_LAYERS, *BLOCK_FUNCTIONS, *COLUMN_FUNCTIONS, NORMALIZATION_FUNCTION, GRID_FUNCTION),
+        ("F", "functional", "nn.functional", "paddle.nn.functional", *VISION_MODULES),
+        (
+            *FUNCTIONAL_LAYERS,
+            *BLOCK_FUNCTIONS,
+            *COLUMN_FUNCTIONS,
+            NORMALIZATION_FUNCTION,
+            GRID_FUNCTION,
+            DEFORMED_FUNCTION,
+        ),
     ),
 }

@@ -37,7 +37,7 @@ SESSION = (
 )
 NODE_DTYPES: Mapping[str, frozenset[str]] = {
     **SCHEMA_DTYPES,
-    **dict.fromkeys(("lp_pool", "max_unpool", "fold", "affine_grid"), frozenset[str]()),
+    **dict.fromkeys(("lp_pool", "max_unpool", "fold", "affine_grid", "deform_conv"), frozenset[str]()),
 }
 NO_BFLOAT16 = Unsupported('"Unknown DatumType Bfloat16"')
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")

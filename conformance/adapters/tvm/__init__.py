@@ -15,7 +15,7 @@ from functools import partial
 
 from conformance.adapters.api import Code, Step, Unsupported
 from conformance.adapters.api.normalization.recipes import PLANE_RANK, is_even
-from conformance.adapters.api.resizing import affine_grids
+from conformance.adapters.api.resizing import affine_grids, deform_conv
 from conformance.adapters.api.resizing.rules import resized_extents
 from conformance.adapters.onnx import BFLOAT16_CONVERSION, nodes
 from conformance.adapters.onnx.dtypes import unsupported_by_schema, unsupported_output_padding
@@ -137,6 +137,7 @@ SURFACES = (
             "resize": partial(nodes.resize, all_axes=True),
             "max_pool_with_indices": max_pool_values,
             **affine_grids.NOT_WRITTEN,
+            **deform_conv.NOT_OBSERVED,
         },
         bfloat16=BFLOAT16_CONVERSION,
     ),

@@ -60,7 +60,8 @@ def _bins_of_different_sizes(case: Case) -> bool:
 
 
 def _has_coordinate_that_is_not_finite(case: Case) -> bool:
-    return not bool(np.isfinite(case.inputs["grid"].make().astype(np.float64)).all())
+    points = case.inputs["grid" if "grid" in case.inputs else "offset"]
+    return not bool(np.isfinite(points.make().astype(np.float64)).all())
 
 
 DISPUTED_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(

@@ -125,6 +125,16 @@ def draws_shape_mismatch(case: Case) -> bool:
     return _has_other_shape(case, "draws")
 
 
+def offset_shape_mismatch(case: Case) -> bool:
+    """The offsets do not have one number for each axis, cell and window of each offset group."""
+    return _has_other_shape(case, "offset")
+
+
+def mask_shape_mismatch(case: Case) -> bool:
+    """The mask does not have one number for each cell and window of each offset group."""
+    return _has_other_shape(case, "mask")
+
+
 def grad_shape_mismatch(case: Case) -> bool:
     """The shape of the gradient differs from that of the output."""
     return _has_other_shape(case, "grad")
@@ -155,6 +165,8 @@ INPUT_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "NegativeActivation": negative_activation,
         "DrawsShapeMismatch": draws_shape_mismatch,
         "DrawOutOfRange": draw_out_of_range,
+        "OffsetShapeMismatch": offset_shape_mismatch,
+        "MaskShapeMismatch": mask_shape_mismatch,
         "GradShapeMismatch": grad_shape_mismatch,
     }
 )

@@ -141,7 +141,14 @@ def groups_do_not_divide_channels(case: Case) -> bool:
 def groups_do_not_divide_outputs(case: Case) -> bool:
     """The number of groups does not divide the number of output channels."""
     groups, kernel = case.parameters["groups"], case.inputs["kernel"].shape
-    return operator_of(case).geometry is Geometry.WINDOWS and groups > 0 and bool(kernel[0] % groups)
+    has_outputs_first = operator_of(case).geometry in {Geometry.WINDOWS, Geometry.DEFORMED}
+    return has_outputs_first and groups > 0 and bool(kernel[0] % groups)
+
+
+def offset_groups_do_not_divide_channels(case: Case) -> bool:
+    """The number of offset groups does not divide the number of input channels."""
+    groups = case.parameters["offset_groups"]
+    return groups > 0 and bool(case.shape[1] % groups)
 
 
 def negative_output_padding(case: Case) -> bool:
@@ -327,6 +334,7 @@ PARAMETER_VIOLATIONS: Mapping[str, Callable[[Case], bool]] = MappingProxyType(
         "NegativeGroups": negative_groups,
         "GroupsDoNotDivideChannels": groups_do_not_divide_channels,
         "GroupsDoNotDivideOutputs": groups_do_not_divide_outputs,
+        "OffsetGroupsDoNotDivideChannels": offset_groups_do_not_divide_channels,
         "NegativeOutputPadding": negative_output_padding,
         "OutputPaddingRankMismatch": output_padding_rank_mismatch,
         "PaddingExceedsOutput": padding_exceeds_output,

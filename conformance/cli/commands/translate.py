@@ -82,12 +82,13 @@ class TranslationRequest:
     help="Shape of the weights, (out, in/groups, *window); of conv_transpose (in, out/groups, …).",
 )
 @click.option("--bias/--no-bias", default=None, help="Whether a convolution has a bias.")
+@click.option("--mask/--no-mask", default=None, help="Whether a deformable convolution has a mask.")
 @click.option(
     "--gradient",
     is_flag=False,
     flag_value="x",
     type=click.Choice(GRADIENT_NAMES),
-    help="Translate the gradient with respect to x, kernel, bias or grid instead of the operator.",
+    help="Translate the gradient with respect to x or another input instead of the operator.",
 )
 @click.option(
     "--from",
@@ -241,7 +242,9 @@ def _translation_request(
     return TranslationRequest(case)
 
 
-INPUT_OPTIONS = ("rank", "shape", "dtype", "channels", "kernel_shape", "out_channels", "bias", "gradient")
+OPTIONAL_INPUTS = ("bias", "mask")
+"""Inputs that a request has only if an option or a gradient asks for them."""
+INPUT_OPTIONS = ("rank", "shape", "dtype", "channels", "kernel_shape", "out_channels", "bias", "mask", "gradient")
 
 
 def _operator_request(name: str, options: dict[str, Any]) -> TranslationRequest:
@@ -257,8 +260,8 @@ def _complete_request(request: CaseRequest, options: Mapping[str, Any]) -> Trans
     inputs: dict[str, Any] = {
         {"kernel_shape": "kernel"}.get(key, key): options[key] for key in INPUT_OPTIONS if key in options
     }
-    if inputs.get("gradient") == "bias":
-        inputs.setdefault("bias", True)
+    if inputs.get("gradient") in OPTIONAL_INPUTS:
+        inputs.setdefault(inputs["gradient"], True)
     complete = replace(request, **inputs)
     if OPERATORS[complete.operator].has_channel_kernels:
         for key in ("bias", "out_channels"):
@@ -268,6 +271,8 @@ def _complete_request(request: CaseRequest, options: Mapping[str, Any]) -> Trans
         for key in ("bias", "kernel_shape", "out_channels"):
             if key in options:
                 raise ConformanceError(f"{request.operator}: --{key.replace('_', '-')}: the operator has no weights")
+    if "mask" in options and "mask" not in complete.case_operator.inputs:
+        raise ConformanceError(f"{request.operator}: --mask: the operator has no mask")
     return TranslationRequest(complete.case(), complete, has_default_shape=complete.shape is None)
 
 

@@ -52,7 +52,7 @@ def violations_for(operator: str) -> Sequence[str]:
     known |= {one.name for one in described.parameters}
     # The grid has the shape of the output, so no call has an output size besides it.
     known -= {"output_size"} if "grid" in known else set()
-    known |= {REACH} if described.geometry is Geometry.WINDOWS else set()
+    known |= {REACH} if described.geometry in {Geometry.WINDOWS, Geometry.DEFORMED} else set()
     known |= {PROBABILITIES} if described.arithmetic is Arithmetic.PROBABILITIES else set()
     return tuple(name for name, needed in NEEDED.items() if needed in known)
 
@@ -245,6 +245,11 @@ RAW_CHANGES: Mapping[str, RawChange] = {
     "GridRankMismatch": _another_axis("grid"),
     "GridBatchMismatch": _with_other_shape("grid", 0),
     "GridAxesMismatch": _with_other_shape("grid", -1),
+    "OffsetShapeMismatch": _with_other_shape("offset", 1),
+    "MaskShapeMismatch": _with_other_shape("mask", 1),
+    "OffsetGroupsDoNotDivideChannels": lambda case, _axis, amount: {
+        "offset_groups": next(count for count in range(2 + amount, 4 + amount + case.shape[1]) if case.shape[1] % count)
+    },
     "IndicesAreFloating": _floating_indices,
     "GradShapeMismatch": _with_other_shape("grad", -1),
 }
@@ -266,6 +271,7 @@ NEEDED: Mapping[str, str] = {
     "OutputPaddingRankMismatch": "output_padding", "KernelRankMismatch": "kernel", "BiasRankMismatch": "bias",
     "IndicesShapeMismatch": "indices", "SamplesShapeMismatch": "samples", "DrawsShapeMismatch": "draws",
     "GridRankMismatch": "grid", "GridBatchMismatch": "grid", "GridAxesMismatch": "grid",
+    "OffsetShapeMismatch": "offset", "MaskShapeMismatch": "mask", "OffsetGroupsDoNotDivideChannels": "offset_groups",
     "IndicesAreFloating": "indices", "GradShapeMismatch": "grad",
 }  # fmt: skip
 """The parameter or input that an operator needs for each violation, or PROBABILITIES."""

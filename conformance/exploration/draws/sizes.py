@@ -159,9 +159,14 @@ def _draw_matrices(_levels: Mapping[str, Any], rng: Rng) -> dict[str, FactorLeve
     return {"channels": axes, "extent": (axes + 1,), "grid_size": grid}
 
 
+def _draw_offset_groups(levels: Mapping[str, Any], rng: Rng) -> dict[str, FactorLevel]:
+    return {"offset_groups": rng.usual_or_unusual((1,), (2, levels["groups"], rng.randint(3, 5)))}
+
+
 CHANNEL_DRAWS: Mapping[Geometry, Callable[[Mapping[str, Any], Rng], dict[str, FactorLevel]]] = {
     Geometry.CHANNELS: _draw_local_size,
     Geometry.POINTS: _draw_matrices,
+    Geometry.DEFORMED: _draw_offset_groups,
 }
 """Draws of the channels, with the factors that depend on them."""
 OUTPUT_SIZE_DRAWS: Mapping[Geometry, tuple[str, Callable[[int, Rng], int]]] = {

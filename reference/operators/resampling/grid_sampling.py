@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +19,10 @@ from reference.arguments import (
     check_plane_size,
     integers_per_axis,
 )
-from reference.arithmetic.bound import ROUNDING_SLACK
-from reference.arithmetic.errorfree import add_parts, all_finite, to_float64, with_finite_only
-from reference.arithmetic.exact import Exact, round_result, selection_result
-from reference.arithmetic.rounding import Position, format_of
-from reference.arithmetic.sums import INTEGER_SHIFT_BITS, as_scaled_integers, exact_sums, finite_signs
+from reference.arithmetic.errorfree import to_float64
+from reference.arithmetic.exact import Exact, selection_result
+from reference.arithmetic.rounding import format_of
+from reference.arithmetic.sums import exact_sums
 from reference.geometry.grids import (
     MAX_SAMPLED_EXTENT,
     PADDING_MODES,
@@ -40,10 +38,8 @@ from reference.geometry.grids import (
     value_kernel,
 )
 from reference.operators.pooling_grad import check_gradient
+from reference.operators.resampling.tap_sums import ApplyMaps, tap_sums, weigh
 from reference.registry import operator
-
-# Compute results from arrays and from one map for each component of a result.
-ApplyMaps = Callable[[Sequence[Array], Sequence[TapMap]], Array]
 
 
 @operator
@@ -183,7 +179,7 @@ class _Sampling:
         (image,), ((cells, weights),) = arrays, maps
         total = np.empty((*self.output[:2], self.numbers.shape[1]), np.result_type(image.dtype, weights.dtype))
         for item, plane in enumerate(_flat(image)):
-            total[item] = _products(plane[:, cells[item]], weights[item]).sum(axis=-1)
+            total[item] = weigh(plane[:, cells[item]], weights[item]).sum(axis=-1)
         return total.reshape(self.output)
 
     def scatter(self, arrays: Sequence[Array], maps: Sequence[TapMap]) -> Array:
@@ -192,7 +188,7 @@ class _Sampling:
         shares = np.result_type(grad.dtype, weights.dtype)
         total = np.zeros((*self.output[:2], math.prod(self.sizes)), shares)
         for item, plane in enumerate(_flat(grad)):
-            added = _products(plane[:, :, None], weights[item])
+            added = weigh(plane[:, :, None], weights[item])
             np.add.at(total[item].T, cells[item].ravel(), added.reshape(len(plane), -1).T)
         return total.reshape(self.x.shape)
 
@@ -203,7 +199,7 @@ class _Sampling:
         for component, (cells, weights) in enumerate(maps):
             for item in range(len(image)):
                 products = grad[item][:, :, None] * image[item][:, cells[item]]
-                total[item, :, component] = _products(products, weights[item]).sum(axis=(0, -1))
+                total[item, :, component] = weigh(products, weights[item]).sum(axis=(0, -1))
         return total.reshape(self.grid.shape)
 
     def gradient_of_x(self, grad: Array) -> Exact:
@@ -231,41 +227,8 @@ class _Sampling:
         terms: Array,
         dtype: DType | None = None,
     ) -> Exact:
-        """Return apply(arrays) with the weights of each component, exact.
-
-        S is the sum with the largest weights w' that a framework may compute, and the extra error the sum of
-        |Πw' − Πw| times the absolute values; see docs/bounds.md.
-        """
-        wide = [to_float64(array) for array in arrays]
-        denominators = [math.prod(one.denominator for one in taps) for taps in components]
-        common = math.lcm(*denominators)
-        whole = [self._map([(one.cells, one.numerators) for one in taps]) for taps in components]
-
-        @cache
-        def totals() -> Array:
-            scaled = zip(whole, denominators, strict=True)
-            maps = [(cells, numerators * (common // denominator)) for (cells, numerators), denominator in scaled]
-            return apply([as_scaled_integers(array) for array in finite], maps)
-
-        def exactly(position: Position) -> Fraction:
-            return Fraction(int(totals()[position]), common << INTEGER_SHIFT_BITS * len(arrays))
-
-        with np.errstate(all="ignore"):
-            signs = [(cells, np.sign(numerators.astype(np.float64))) for cells, numerators in whole]
-            is_finite = all(map(all_finite, wide))
-            special = None if is_finite else apply([finite_signs(array) for array in wide], signs)
-            finite = [with_finite_only(array) for array in wide]
-            sizes = [np.abs(array) for array in finite]
-            magnitude = apply(sizes, [self._map(_largest(taps)) for taps in components])
-            extra = sum(
-                apply(sizes, [self._map(one) for one in parts]) for parts in zip(*map(_errors, components), strict=True)
-            )
-        unknown = add_parts([], terms.shape, np.inf)
-        slack = ROUNDING_SLACK + 2.0**-30
-        return round_result(
-            unknown, dtype or self.x.dtype, exactly, special=special, terms=terms,
-            magnitude=magnitude * slack, extra=extra / self.unit * slack,
-        )  # fmt: skip
+        """Return apply(arrays) with the weights of each component, exact; see tap_sums()."""
+        return tap_sums(arrays, components, apply, terms, dtype=dtype or self.x.dtype, unit=self.unit)
 
     def _map(self, maps: Sequence[TapMap]) -> TapMap:
         return combine_taps(self.sizes, maps)
@@ -274,24 +237,3 @@ class _Sampling:
 def _flat(planes: Array) -> Array:
     """Return an array (n, c, *spatial) with the cells of each plane on one axis."""
     return planes.reshape(*planes.shape[:2], math.prod(planes.shape[2:]))
-
-
-def _products(values: Array, weights: Array) -> Array:
-    """Return the values times their weights; a cell with weight 0 is not read."""
-    return np.where(weights == 0, 0, values * weights)
-
-
-def _largest(taps: Sequence[AxisTaps]) -> list[TapMap]:
-    """Return the cells of each axis with the largest weights that a framework may compute."""
-    return [_joined((one.cells, np.abs(one.weights)), (one.near, one.errors)) for one in taps]
-
-
-def _joined(first: TapMap, second: TapMap) -> TapMap:
-    cells, coefficients = (np.concatenate(parts, axis=2) for parts in zip(first, second, strict=True))
-    return cells, coefficients
-
-
-def _errors(taps: Sequence[AxisTaps]) -> list[list[TapMap]]:
-    """Return maps whose sum is Π(|w| + e) − Π|w|: e on one axis, |w| + e on those before, |w| on those after."""
-    largest, exact = _largest(taps), [(one.cells, np.abs(one.weights)) for one in taps]
-    return [[*largest[:axis], (one.near, one.errors), *exact[axis + 1 :]] for axis, one in enumerate(taps)]

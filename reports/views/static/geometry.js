@@ -216,6 +216,7 @@ window.Report.withData(() => {
     if (axes > MOST_AXES) return `The input has more than ${MOST_AXES} spatial axes.`;
     if (parameters.then) return "The case combines two operators.";
     if (kind === "points") return "An output depends on one row of the matrix, not on cells of an image.";
+    if (kind === "deformed") return "The cells that an output reads depend on the offsets.";
     if (kind === "sampling") return "The cells that an output reads depend on its point of the grid.";
     if (kind === "cells") return "Each output is computed from the cell at its own position.";
     if (kind === "channels") return "Each output is computed from channels of the cell at its own position.";

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
@@ -12,7 +14,7 @@ from conformance.cases.compositions import (
     pad_zeros_then_pool,
     plan_steps,
 )
-from conformance.cases.steps import BUILDING_BLOCK_EXTENTS, BuildingBlock, Step
+from conformance.cases.steps import BUILDING_BLOCK_EXTENTS, BuildingBlock, Step, case_step
 from conformance.translation.rewrites import REWRITES
 from tests.support.fake_backends import one
 from tests.support.run_steps import pooling_step_for, run_steps
@@ -187,6 +189,19 @@ def test_a_grid_has_its_axes_last(size):
     axes = len(size)
     step = Step("affine_grid", (7, axes, axes + 1), "float32", {"grid_size": size, "align_corners": False})
     assert step.output == (7, *size, axes)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_offsets_have_a_number_for_each_axis_and_masks_one_for_each_cell(rank, tmp_path):
+    kernel = [4, 2, *[2] * rank]
+    text = f"id: a, x: {{values: integers, shape: {[3, 4, *[5] * rank]}}}, groups: 2, offset_groups: 4, "
+    text += f"kernel: {{values: integers, shape: {kernel}}}, offset: {{values: integers}}, mask: {{values: integers}}"
+    case = one(tmp_path, text, operator="deform_conv")
+    assert case.inputs["offset"].shape == (3, 4 * rank * 2**rank, *[4] * rank)
+    assert case.inputs["mask"].shape == (3, 4 * 2**rank, *[4] * rank)
+    assert case_step(case).output == (3, 4, *[4] * rank)
+    assert case_step(case).mask
+    assert not case_step(replace(case, inputs={"x": case.inputs["x"], "kernel": case.inputs["kernel"]})).mask
 
 
 def test_channels_that_a_window_does_not_divide_have_no_output():

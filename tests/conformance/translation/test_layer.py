@@ -31,6 +31,10 @@ NOT_PARSED_BACK = {
     **{(surface, "grid_sample"): "a function, not a layer" for surface in ("torch.nn", "paddle.nn")},
     ("mxnet.nd", "grid_sample"): "its grid has another layout",
     **{(surface, "affine_grid"): "grids are not read yet" for surface in DIALECTS},
+    **{
+        (surface, "deform_conv"): "deformable convolution is not read yet"
+        for surface in DIALECTS.keys() - {"onnx.reference", "onnxruntime", "paddle.nn.functional"}
+    },
     ("torch.nn", "fractional_max_pool"): "its samples are reversed",
     ("torch.nn.functional", "fractional_max_pool"): "its samples are reversed",
     ("openvino.opset", "fold"): "its sizes are arrays",
@@ -252,6 +256,18 @@ def parsed_parameters(text, surface, shape=None):
             "helper.make_node('GridSample', ['x', 'grid'], ['y'], mode='bicubic', align_corners=1)",
             "grid_sample",
             {"mode": "cubic", "padding_mode": "zeros", "align_corners": True, "output_size": (8, 8)},
+        ),
+        (
+            "paddle.nn.functional",
+            "paddle.vision.ops.deform_conv2d(x, offset, weight, padding=1, deformable_groups=2, mask=mask)",
+            "deform_conv",
+            {"stride": 1, "padding": 1, "groups": 1, "offset_groups": 2},
+        ),
+        (
+            "onnxruntime",
+            "helper.make_node('DeformConv', ['x', 'w', 'o', '', 'mask'], ['y'], kernel_shape=[3, 3], strides=[2, 1])",
+            "deform_conv",
+            {"window": (3, 3), "stride": (2, 1), "padding": 0, "groups": 1, "offset_groups": 1},
         ),
         ("tf.nn", "tf.nn.depth_to_space(x, 2)", "depth_to_space", {"block": 2, "order": "dcr"}),
         ("tf.nn", "tf.nn.space_to_depth(x, block_size=2)", "space_to_depth", {"block": 2, "order": "dcr"}),
@@ -498,6 +514,7 @@ OTHER_PARAMETERS = {
     "channels",
     "out_channels",
     "bias",
+    "mask",
     "p",
     "count_include_pad",
     PADDING_MODE,

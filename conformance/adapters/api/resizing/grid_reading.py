@@ -8,7 +8,7 @@ from typing import Any
 from conformance.adapters.api.layer_arguments import choice_argument, modes_argument
 from conformance.adapters.api.layers import BoundCall, LayerSignature
 from conformance.adapters.api.resizing.grid_sampling import MODES, PLANE_RANK
-from conformance.cases.operators import OutsideMode
+from conformance.cases.operators import GRID_OUTSIDE_MODES
 
 MODES_BY_NAME: Mapping[str, str] = {name: mode for mode, name in MODES.items()}
 FLAGS: Mapping[Any, bool] = {True: True, False: False, None: False}
@@ -33,7 +33,7 @@ def grid_sampling_layer(
         "grid_sample",
         {
             "mode": choice_argument("mode", modes),
-            "padding_mode": modes_argument("padding_mode", *map(str, OutsideMode)),
+            "padding_mode": modes_argument("padding_mode", *map(str, GRID_OUTSIDE_MODES)),
             "align_corners": choice_argument("align_corners", flags),
         },
         array_arguments=arrays,
