@@ -81,7 +81,7 @@ NODE_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(
         ("lp_pool", "max_unpool", "global_max_pool", "fold", "grid_sample", "affine_grid"), frozenset[str]()
     ),
-    **dict.fromkeys(("quantize", "dequantize", "quantized_conv"), frozenset[str]()),
+    **dict.fromkeys(("quantize", "dequantize", "quantized_conv", "conv_integer"), frozenset[str]()),
     "resize": FLOATS | {"uint8"},
     "pad": ALL_DTYPES - {"bfloat16"},
     "space_to_depth": frozenset(),

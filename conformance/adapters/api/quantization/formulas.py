@@ -20,6 +20,8 @@ QUANTIZED_POOLING_DTYPES = {"quantized_avg_pool": frozenset({"int8", "uint8"})}
 """The dtypes of averages of quantized tensors."""
 QUANTIZED_CONVOLUTION_DTYPES = {"quantized_conv": frozenset({"int8", "uint8"})}
 """The dtypes of x of convolutions of quantized tensors."""
+CONV_INTEGER_DTYPES = {"conv_integer": frozenset({"int8", "uint8"})}
+"""The dtypes of x of convolutions with results of int32."""
 LIMITS: Mapping[str, tuple[int, int]] = {"int8": (-128, 127), "uint8": (0, 255)}
 """The smallest and the largest number of each quantized dtype."""
 NO_FUSION = Unsupported("no composition rounds a product and a sum once")
