@@ -168,6 +168,11 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
             {"local_size": 4, "alpha": 0.0001, "extra_channel": "after"},
         ),
     ),
+    "conv_integer": (
+        CommonCall("uint8, with a zero point", {"window": 3, "padding": 1, "x_zero_point": 128}, dtype="uint8"),
+        CommonCall("int8", {"window": 3}, dtype="int8"),
+        CommonCall("A zero point for each output channel", {"window": 3, "w_zero_point": [1, -1]}, dtype="uint8"),
+    ),
     "pad": (
         CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),
         CommonCall("A constant, asymmetric", {"pads": [[0, 1], [2, 1]], "value": -1}),
