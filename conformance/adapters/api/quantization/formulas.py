@@ -93,10 +93,12 @@ def _scales(step: Step) -> Sequence[float]:
     return tuple(map(float, counts))
 
 
-def unsupported_quantization(step: Step, own: Formula, name: str) -> Unsupported | None:
-    """Return the reason if a call with a formula, which rounds half to even, cannot compute the step."""
-    if step.parameters.get("round_mode", RoundMode.HALF_EVEN) != RoundMode.HALF_EVEN:
-        return Unsupported(f"{name} rounds half to even")
+def unsupported_quantization(
+    step: Step, own: Formula, name: str, own_mode: RoundMode = RoundMode.HALF_EVEN
+) -> Unsupported | None:
+    """Return the reason if a call with a formula and a rounding rule cannot compute the step."""
+    if step.parameters.get("round_mode", own_mode) != own_mode:
+        return Unsupported(f"{name} has the rounding rule {own_mode}")
     return None if has_formula(step, own) else Unsupported(f"{name} computes the formula {own}")
 
 

@@ -50,7 +50,7 @@ def test_channels_last_is_an_attribute_of_both_nodes():
     [
         ({"formula": "reciprocal"}, "computes the formula quotient_plus_zero_point"),
         ({**ALL_CELLS, "formula": "quotient_plus_zero_point"}, "computes the formula reciprocal"),
-        ({"round_mode": "half_up"}, "rounds half to even"),
+        ({"round_mode": "half_up"}, "has the rounding rule half_even"),
         ({"divisor": 5}, "QLinearAveragePool has no divisor"),
         ({"dilation": (1, 2)}, "has no dilation"),
         ({"padding": ((0, 0), (2, 2))}, "Pad should be smaller than kernel."),
