@@ -170,6 +170,19 @@ def test_special_gradients_reach_the_channels_of_their_windows():
     np.testing.assert_array_equal(got, np.array([0, -np.inf, np.nan, -np.inf, 0], np.float32))
 
 
+def test_a_channel_beside_an_infinity_has_no_share_in_other_gradients():
+    # The window of the second channel contains the infinity, so its slope is 0: 1/6 - 2 · 1/36.
+    got = reference.lrn_grad(np.ones((1, 3, 1), np.float32), column(1, 2, np.inf), 3, alpha=3, beta=1).ravel()
+    assert got[0] == np.float32(1 / 9)
+    grad = column(0, 0, np.inf, 0, 0)
+    # The second channel is 0, and 0 times infinity is NaN.
+    got = reference.lrn_grad(grad, column(1, 0, 1, 1, 1), 3, alpha=3, beta=1).ravel()
+    np.testing.assert_array_equal(got[:4], np.array([0, np.nan, np.nan, -np.inf], np.float32))
+    # Without alpha, the gradient is divided by a power of k.
+    got = reference.lrn_grad(np.ones((1, 2, 1), np.float32), column(np.inf, 3), 1, alpha=0, beta=1, k=2).ravel()
+    np.testing.assert_array_equal(got, np.array([np.nan, 0.5], np.float32))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_squares_do_not_overflow(dtype):
     large = float(ml_dtypes.finfo(dtype).max) / 2

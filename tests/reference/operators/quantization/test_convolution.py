@@ -96,6 +96,7 @@ def test_fixed_point_rounds_twice():
     # The quotient 1/2 - 2 ** -47 becomes 1/2, so that nothing is rounded twice: -1/2 becomes 0.
     given = {"x_scale": 1 + 2.0**-23, "w_scale": 1 - 2.0**-23, "y_scale": 2, "requantization": "fixed_point"}
     assert convolve([1, -1], round_mode="half_away", **given) == [1, 0]
+    assert convolve([100, -100], **given) == [50, -50]
 
 
 def test_ties_depend_on_the_place_of_the_zero_point():
@@ -194,6 +195,14 @@ def test_integer_convolutions_have_the_numbers_of_the_node_test_of_onnx():
     assert reference.conv_integer(x, kernel, x_zero_point=1).tolist() == [[[[12, 16], [24, 28]]]]
     padded = reference.conv_integer(x, kernel, x_zero_point=1, padding=1)
     assert padded[0, 0].tolist() == [[1, 3, 5, 3], [5, 12, 16, 9], [11, 24, 28, 15], [7, 15, 17, 9]]
+
+
+def test_terms_are_the_products_of_real_cells_and_the_bias():
+    x, kernel, bias = np.ones((1, 4, 3), np.int8), np.ones((2, 2, 3), np.int8), np.ones(2, np.int32)
+    sums = reference.OPERATORS["conv_integer"](x, kernel, padding=1, groups=2)
+    assert np.unique(sums.terms).tolist() == [4, 6]
+    exact = reference.OPERATORS["quantized_conv"](x, kernel, bias, padding=1, groups=2, **SCALES)
+    assert np.unique(exact.terms).tolist() == [5, 7]
 
 
 def test_padding_of_integer_convolutions_is_the_zero_point():
