@@ -103,6 +103,7 @@ quantize = values_only(_quantization.quantize)
 dequantize = values_only(_quantization.dequantize)
 quantized_avg_pool = values_only(_quantization.quantized_avg_pool)
 quantized_conv = values_only(_quantized_convolution.quantized_conv)
+conv_integer = values_only(_quantized_convolution.conv_integer)
 
 __all__ = [
     "OPERATORS",
@@ -120,6 +121,7 @@ __all__ = [
     "avg_pool_grad",
     "conv",
     "conv_grad",
+    "conv_integer",
     "conv_transpose",
     "conv_transpose_grad",
     "deform_conv",

@@ -407,6 +407,9 @@ _FORWARD_OPERATORS = (
                                         "y_zero_point", "round_mode", "requantization"),
              inputs=_CONVOLUTION_INPUTS, optional_inputs=("bias",), is_differentiable=False,
              dtypes={"kernel": "int8", "bias": "int32"}),
+    Operator("conv_integer", "The convolution of quantized numbers and quantized weights as sums of 32 bits, without a "
+             "scale.", Geometry.WINDOWS, Arithmetic.OTHER, _CONVOLUTION + _parameters("x_zero_point", "w_zero_point"),
+             inputs=("x", "kernel"), is_differentiable=False, dtypes={"kernel": "int8"}),
     Operator("dequantize", "Numbers of eight bits as floating-point numbers: the difference to a zero point, times "
              "a scale.", Geometry.CELLS, Arithmetic.OTHER, _parameters("x_scale", "x_zero_point"),
              is_differentiable=False),

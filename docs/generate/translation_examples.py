@@ -182,6 +182,11 @@ COMMON_CALLS: Mapping[str, tuple[CommonCall, ...]] = {
         CommonCall("A dilated kernel", {"window": 3, "dilation": 2}),
         CommonCall("The gradient of the kernel", {"window": 3, "padding": "same_upper"}, gradient="kernel"),
     ),
+    "conv_integer": (
+        CommonCall("uint8, with a zero point", {"window": 3, "padding": 1, "x_zero_point": 128}, dtype="uint8"),
+        CommonCall("int8", {"window": 3}, dtype="int8"),
+        CommonCall("A zero point for each output channel", {"window": 3, "w_zero_point": [1, -1]}, dtype="uint8"),
+    ),
     "pad": (
         CommonCall("Zeros", {"pads": [[1, 1], [1, 1]]}),
         CommonCall("A constant, asymmetric", {"pads": [[0, 1], [2, 1]], "value": -1}),

@@ -37,6 +37,7 @@ QUANTIZED = {"x_scale": 0.5, "w_scale": 0.25, "y_scale": 2}
 PER_OPERATOR = {
     "quantized_avg_pool": WINDOWS,
     "quantized_conv": ({"window": 2, **QUANTIZED}, {"window": 2, "padding": 1, "groups": 2, **QUANTIZED}),
+    "conv_integer": ({"window": 2}, {"window": 2, "padding": 1, "groups": 2}),
     "dequantize": ({"x_scale": 0.1},),
 }
 

@@ -46,7 +46,7 @@ SELECTIONS = {
     *("max_pool", "min_pool", "max_pool_with_indices", "max_unpool", "global_max_pool", "adaptive_max_pool"),
     *("fractional_max_pool", "stochastic_pool", "pad", "depth_to_space", "space_to_depth"),
     *("depth_to_space_grad", "space_to_depth_grad", "unfold", "fold_grad"),
-    *("quantize", "dequantize", "quantized_avg_pool", "quantized_conv"),
+    *("quantize", "dequantize", "quantized_avg_pool", "quantized_conv", "conv_integer"),
     # Each sum is rounded once, and rounding does not change which one is the largest.
     "dilation2d",
 }
@@ -306,7 +306,7 @@ def test_operators_that_select_have_bound_zero(name, dtype):
         "quantize": (x.astype(np.float32), 3),
         "dequantize": (x.astype(np.int8), 3),
         "quantized_avg_pool": (x.astype(np.int8), 3),
-        "quantized_conv": (x.astype(np.int8), np.ones((1, 1, 3), np.int8)),
+        **dict.fromkeys(("quantized_conv", "conv_integer"), (x.astype(np.int8), np.ones((1, 1, 3), np.int8))),
     }
     named = {"x_scale": 1, "w_scale": 1, "y_scale": 1} if name == "quantized_conv" else {}
     results = reference.OPERATORS[name](*arguments.get(name, (x, 3)), **named)

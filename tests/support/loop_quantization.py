@@ -64,10 +64,26 @@ def loop_quantized_convolution(x, kernel, bias, options, *, scales, zeros, round
     options: the stride, padding and dilation of every axis, and the groups; scales: of x, of each output channel and of
     y; zeros: the same zero points.
     """
+    totals = loop_sums(x, kernel, bias, options, zeros)
+    y = np.zeros(totals.shape, x.dtype)
+    for n, c, *cell in np.ndindex(y.shape):
+        own = [Fraction(float(np.float32(scale))) for scale in (scales[0], scales[1][c], scales[2])]
+        y[(n, c, *cell)] = requantized(
+            int(totals[(n, c, *cell)]), own, zeros[2], np.iinfo(x.dtype), round_mode=round_mode,
+            requantization=requantization,
+        )  # fmt: skip
+    return y
+
+
+def loop_sums(x, kernel, bias, options, zeros):
+    """Return the sums of a convolution of quantized numbers, cell after cell.
+
+    options, zeros: those of loop_quantized_convolution.
+    """
     stride, padding, dilation, groups = options
     sizes = zip(x.shape[2:], kernel.shape[2:], strict=True)
     extents = [(size + 2 * padding - dilation * (window - 1) - 1) // stride + 1 for size, window in sizes]
-    y = np.zeros((x.shape[0], kernel.shape[0], *extents), x.dtype)
+    y = np.zeros((x.shape[0], kernel.shape[0], *extents), np.int64)
     for n, c, *cell in np.ndindex(y.shape):
         total = 0 if bias is None else int(bias[c])
         first = c // (kernel.shape[0] // groups) * kernel.shape[1]
@@ -76,10 +92,7 @@ def loop_quantized_convolution(x, kernel, bias, options, *, scales, zeros, round
             if all(0 <= i < size for i, size in zip(at, x.shape[2:], strict=True)):
                 weight = int(kernel[(c, k, *place)]) - zeros[1][c]
                 total += (int(x[(n, first + k, *at)]) - zeros[0]) * weight
-        own = [Fraction(float(np.float32(scale))) for scale in (scales[0], scales[1][c], scales[2])]
-        y[(n, c, *cell)] = requantized(
-            total, own, zeros[2], np.iinfo(x.dtype), round_mode=round_mode, requantization=requantization
-        )
+        y[(n, c, *cell)] = total
     return y
 
 

@@ -31,6 +31,7 @@ CALLS = {
         [X.astype(np.int8), KERNEL.astype(np.int8), BIAS.astype(np.int32)],
         {"x_scale": 0.5, "w_scale": 1, "y_scale": 2},
     ),
+    "conv_integer": ([X.astype(np.int8), KERNEL.astype(np.int8)], {}),
     "dequantize": ([X.astype(np.int8)], {"x_scale": 0.5}),
     "dilation2d": ([X, KERNEL[:, :1]], {}),
     "conv": ([X, KERNEL, BIAS], {}),

@@ -37,6 +37,7 @@ from conformance.adapters.litert import (
     padding,
     pooling,
     quantized_convolution,
+    quantized_pooling,
     resizing,
     words,
 )
@@ -95,6 +96,7 @@ LOWERINGS: Mapping[str, Lowering] = {
             "avg_pool": through_plane(pooling.avg_pool),
             "conv": through_plane(convolution.conv),
             "conv_transpose": through_plane(convolution.conv_transpose),
+            "quantized_avg_pool": quantized_pooling.avg_pool,
         }
     ),
     "global_max_pool": pooling.global_pool,

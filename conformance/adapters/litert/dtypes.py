@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api import ALL_DTYPES, BLOCK_OPERATORS, FLOATING, Lowering, Unsupported
-from conformance.adapters.api.quantization.formulas import QUANTIZED_CONVOLUTION_DTYPES
+from conformance.adapters.api.quantization.formulas import QUANTIZED_CONVOLUTION_DTYPES, QUANTIZED_POOLING_DTYPES
 
 POOLING_DTYPES = frozenset({"float32", "int8", "uint8", "int16"})
 REDUCTION_DTYPES = POOLING_DTYPES | {"int32", "int64"}
@@ -21,6 +21,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(BLOCK_OPERATORS, BLOCK_DTYPES),
     "resize": RESIZE_DTYPES,
     **QUANTIZED_CONVOLUTION_DTYPES,
+    **QUANTIZED_POOLING_DTYPES,
 }
 FLOAT16_OPERATORS = ("avg_pool", "global_max_pool", "global_avg_pool", "relu")
 """Operators that XNNPACK computes in float16, unlike the other kernels."""

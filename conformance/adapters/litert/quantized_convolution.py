@@ -1,9 +1,9 @@
-"""LiteRT: convolutions of int8. Each set of kernels has a formula and a rounding rule."""
+"""LiteRT: convolutions of int8 and uint8. Each set of kernels has a formula and a rounding rule."""
 
 from __future__ import annotations
 
 from conformance.adapters.api import Code, Step, Unsupported, number
-from conformance.adapters.api.quantization.formulas import is_listed, listed, values_text
+from conformance.adapters.api.quantization.formulas import is_listed, is_per_channel, listed, values_text
 from conformance.adapters.api.quantization.requantization import unsupported_requantization
 from conformance.adapters.litert.convolution import grouped_conv
 from conformance.adapters.litert.options import (
@@ -16,18 +16,20 @@ from conformance.adapters.litert.options import (
 )
 from conformance.cases.operators import Requantization, RoundMode
 
-NO_UNSIGNED = Unsupported("convolutions are written for int8, the dtype of quantized models")
+NO_MIXED_DTYPES = Unsupported("CONV_2D has no kernel for weights of another dtype than x")
 NO_WEIGHT_ZERO_POINT = Unsupported("weights of int8 have the zero point 0")
-NO_VOLUMES = Unsupported("CONV_3D has no kernel for int8")
+NO_CHANNELS = Unsupported("weights of uint8 have one scale and one zero point")
+NO_VOLUMES = Unsupported("CONV_3D has no kernel for numbers of eight bits")
 
 
 def conv(formula: Requantization, round_mode: RoundMode, step: Step) -> Code:
     """Return CONV_2D of quantized tensors; the bias has the product of the scales of x and of the weights."""
     given = step.parameters
     unsupported = first_reason(
-        (step.dtype != "int8" or step.kernel_dtype == "uint8", NO_UNSIGNED),
+        (step.dtype != step.kernel_dtype, NO_MIXED_DTYPES),
         (step.rank == VOLUME_RANK, NO_VOLUMES),
-        (any(listed(given["w_zero_point"])), NO_WEIGHT_ZERO_POINT),
+        (step.dtype == "int8" and any(listed(given["w_zero_point"])), NO_WEIGHT_ZERO_POINT),
+        (step.dtype == "uint8" and is_per_channel(step, "w"), NO_CHANNELS),
     ) or unsupported_requantization(step, formula, "CONV_2D", round_mode)
     plane = as_plane(step) if step.rank == 1 else step
     code = unsupported or grouped_conv(plane, "bias" if step.bias else f"np.zeros({step.kernel[0]}, np.int32)")
@@ -37,13 +39,14 @@ def conv(formula: Requantization, round_mode: RoundMode, step: Step) -> Code:
     quantize_x = f"graph.quantize(x, x_scale, {given['x_zero_point']})"
     quantize_y = f"graph.quantize(x, {number(given['y_scale'])}, {given['y_zero_point']})"
     is_row = step.rank == 1
+    zero = "" if step.dtype == "int8" else f", {given['w_zero_point']}"
     return (
         f"x_scale, w_scale = np.float32({number(given['x_scale'])}), np.float32({of_weights})",
         quantize_x,
         *(EXPAND_LINE, KERNEL_LINE, quantize_x) * is_row,
         f"x = {code}",
         "_, weights, bias = graph.graph.operators[-1].inputs",
-        "graph.quantize(weights, w_scale)",
+        f"graph.quantize(weights, w_scale{zero})",
         "graph.quantize(bias, x_scale * w_scale)",
         quantize_y,
         # Both lines around the operator change no value, so the program counts as one call.

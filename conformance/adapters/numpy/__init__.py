@@ -23,6 +23,7 @@ from conformance.adapters.api import (
     Unsupported,
 )
 from conformance.adapters.api.quantization.formulas import (
+    CONV_INTEGER_DTYPES,
     QUANTIZE_DTYPES,
     QUANTIZED_CONVOLUTION_DTYPES,
     QUANTIZED_POOLING_DTYPES,
@@ -54,7 +55,7 @@ from conformance.adapters.numpy.pooling import (
     window_pool_gradient,
 )
 from conformance.adapters.numpy.quantization import dequantize, quantize, quantized_avg_pool
-from conformance.adapters.numpy.quantized_convolution import quantized_conv
+from conformance.adapters.numpy.quantized_convolution import conv_integer, quantized_conv
 from conformance.adapters.numpy.resizing import resize, resize_gradient
 from conformance.adapters.numpy.unfolding import fold, fold_gradient, unfold, unfold_gradient
 from conformance.cases.operators import GRADIENT_SUFFIX, OPERATORS
@@ -95,6 +96,7 @@ QUANTIZED_LOWERINGS: Mapping[str, Lowering] = {
     "dequantize": dequantize,
     "quantized_avg_pool": quantized_avg_pool,
     "quantized_conv": quantized_conv,
+    "conv_integer": conv_integer,
 }
 
 
@@ -130,6 +132,7 @@ SURFACES = (
             **QUANTIZE_DTYPES,
             **QUANTIZED_POOLING_DTYPES,
             **QUANTIZED_CONVOLUTION_DTYPES,
+            **CONV_INTEGER_DTYPES,
             # No int8: the backend declares no answer to the convention about int8 averages whose sum overflows.
             "avg_pool": FLOATING | INTEGERS - {"int8"},
         },

@@ -72,6 +72,19 @@ def quantized_conv(step: Step) -> Code:
     )
 
 
+def conv_integer(step: Step) -> Code:
+    """Return lines that add the products of each window."""
+    given = step.parameters
+    return (
+        f"x_zero, w_zeros = {given['x_zero_point']}, {values_text(channel_numbers(step, 'w_zero_point'))}",
+        f"y = np.zeros({tuple_of(step.output)}, np.int32)",
+        "for n, c, *cell in np.ndindex(y.shape):",
+        *(f"{INDENT}{line}" for line in _sum_lines(step)),
+        f"{INDENT}y[(n, c, *cell)] = total",
+        "x = y",
+    )
+
+
 def _sum_lines(step: Step) -> tuple[str, ...]:
     """Return the lines of the exact sum of one cell of the output."""
     windows, outputs = step.windows, step.kernel[0] // int(step.parameters["groups"])

@@ -7,7 +7,11 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.adapters.api import ALL_DTYPES, BLOCK_OPERATORS, FLOATING, Code, Lowering, Step, Unsupported
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
+from conformance.adapters.api.quantization.formulas import (
+    CONV_INTEGER_DTYPES,
+    QUANTIZE_DTYPES,
+    QUANTIZED_CONVOLUTION_DTYPES,
+)
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.windows import BYTE_INTEGERS, NodeLimit
 from conformance.adapters.onnx.words import NODE_WORDS
@@ -23,6 +27,7 @@ SCHEMA_DTYPES: Mapping[str, frozenset[str]] = {
     "resize": ALL_DTYPES,
     **QUANTIZE_DTYPES,
     **QUANTIZED_CONVOLUTION_DTYPES,
+    **CONV_INTEGER_DTYPES,
     **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
     "fold": ALL_DTYPES,
     "relu": FLOATING | SIGNED_INTEGERS,
@@ -34,6 +39,7 @@ SUPPORTED_DTYPES: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(BLOCK_OPERATORS, ALL_DTYPES),
     **QUANTIZE_DTYPES,
     **QUANTIZED_CONVOLUTION_DTYPES,
+    **CONV_INTEGER_DTYPES,
     # A sum of bool has no meaning in the suite, and ArgMax takes no bool.
     **dict.fromkeys(("avg_pool", "global_avg_pool", "max_pool_with_indices", "fold"), ALL_DTYPES - {"bool"}),
     "relu": FLOATING | SIGNED_INTEGERS,

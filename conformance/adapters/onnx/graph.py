@@ -17,6 +17,8 @@ from conformance.cases.operators import WEIGHT_INPUTS
 # An opset that ONNX Runtime supports from 1.31 on, so that both runtimes run the same model.
 OPSET_VERSION = 26
 OUTPUT_NAME = "y"
+CONTRIB_DOMAIN = "com.microsoft"
+"""The domain of nodes that ONNX Runtime adds to those of ONNX."""
 UNTYPED_OUTPUT = f'helper.make_empty_tensor_value_info("{OUTPUT_NAME}")'
 """An output without type and shape: the runtime infers them, and the test sees what it inferred."""
 WEIGHTS = tuple(f"{position}{name}" for position in ("", "first_") for name in WEIGHT_INPUTS)
@@ -138,8 +140,20 @@ def model_lines(
         *(_symbolic_type_lines(sizes) if sizes else INPUT_TYPE_LINES),
         f"outputs = [{output}]",
         f'graph = helper.make_graph(nodes, "graph", types, outputs{", constants" * bool(constants)})',
-        f'model = helper.make_model_gen_version(graph, opset_imports=[helper.make_opsetid("", {opset_version})])',
+        *_model_lines(graph, opset_version),
     ]
+
+
+def _model_lines(graph: GraphBuilder, opset_version: int) -> Sequence[str]:
+    """Return the lines that make the model. The helper knows the IR version of the opsets of ONNX only."""
+    opset = f'helper.make_opsetid("", {opset_version})'
+    if not any(f"domain='{CONTRIB_DOMAIN}'" in node for node in graph.nodes):
+        return (f"model = helper.make_model_gen_version(graph, opset_imports=[{opset}])",)
+    return (
+        f'opsets = [{opset}, helper.make_opsetid("{CONTRIB_DOMAIN}", 1)]',
+        "version = helper.find_min_ir_version_for(opsets, ignore_unknown=True)",
+        "model = helper.make_model(graph, opset_imports=opsets, ir_version=version)",
+    )
 
 
 def _symbolic_type_lines(sizes: Sizes) -> list[str]:

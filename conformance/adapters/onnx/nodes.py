@@ -63,6 +63,7 @@ NODE_TYPES: Mapping[str, str] = {
     "quantize": "QuantizeLinear",
     "dequantize": "DequantizeLinear",
     "quantized_conv": "QLinearConv",
+    "conv_integer": "ConvInteger",
     "relu": "Relu",
 }
 POOLING_OPERATORS = frozenset({"max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"})
@@ -100,15 +101,17 @@ def _window_attributes(step: Step) -> Attributes:
     }
 
 
-def pooling_node(step: Step, **attributes: str | None) -> str | Unsupported:
-    """Return the pooling node, or the reason why it is unsupported."""
+def pooling_node(
+    step: Step, kind: str = "", operands: Sequence[str] = ("x",), **attributes: str | None
+) -> str | Unsupported:
+    """Return the pooling node, or the reason why it is unsupported. kind: by default that of NODE_TYPES."""
     rounding = step.parameters.get("rounding", Rounding.FLOOR)
     if rounding == Rounding.FULL:
         return Unsupported("ceil_mode drops a last window that starts in the padding")
     ceil = text_unless_default("floor", rounding, "1")
     return call(
-        NODE_TYPES[step.operator],
-        "x",
+        kind or NODE_TYPES[step.operator],
+        *operands,
         kernel_shape=ints_text(step.window),
         **_window_attributes(step),
         ceil_mode=ceil,
@@ -116,13 +119,13 @@ def pooling_node(step: Step, **attributes: str | None) -> str | Unsupported:
     )
 
 
-def avg_pool(step: Step) -> Code:
-    """Return the AveragePool node, or the reason why it is unsupported."""
+def avg_pool(step: Step, kind: str = "AveragePool", operands: Sequence[str] = ("x",), **attributes: str | None) -> Code:
+    """Return the AveragePool node, or another kind of the same attributes, or the reason why it is unsupported."""
     if step.parameters.get("divisor") is not None:
-        return Unsupported("AveragePool has no divisor")
+        return Unsupported(f"{kind} has no divisor")
     # The default of count_include_pad is 0, the opposite of PyTorch's. Without padding the argument changes nothing.
     counted = step.parameters.get("count_include_pad") and not is_framework_same(step) and step.padded
-    return pooling_node(step, count_include_pad="1" if counted else None)
+    return pooling_node(step, kind, operands, count_include_pad="1" if counted else None, **attributes)
 
 
 def lp_pool(step: Step) -> Code:
@@ -207,6 +210,11 @@ def quantized_conv(formula: Requantization, step: Step) -> Code:
     """Return the QLinearConv node of a runtime with this formula."""
     attributes = {**_window_attributes(step), "group": groups_argument(step)}
     return quantization.quantized_conv(attributes, formula, step)
+
+
+def conv_integer(step: Step) -> Code:
+    """Return the ConvInteger node."""
+    return quantization.conv_integer({**_window_attributes(step), "group": groups_argument(step)}, step)
 
 
 def conv_transpose(step: Step) -> Code:
@@ -422,6 +430,7 @@ NODE_LOWERINGS: Mapping[str, Lowering] = {
     "quantize": quantization.quantize,
     "dequantize": quantization.dequantize,
     "quantized_conv": partial(quantized_conv, Requantization.PRODUCT),
+    "conv_integer": conv_integer,
     "relu": lambda _step: "Relu(x)",
 }
 BUILDING_BLOCKS: Mapping[str, Lowering] = {

@@ -1,4 +1,4 @@
-"""ONNX: quantization by QuantizeLinear and DequantizeLinear, and convolution by QLinearConv."""
+"""ONNX: quantization by QuantizeLinear and DequantizeLinear, and convolution by QLinearConv and ConvInteger."""
 
 from __future__ import annotations
 
@@ -51,6 +51,16 @@ def quantized_conv(attributes: Mapping[str, str | None], formula: Requantization
     operands = ["x", "x_scale", "x_zero", "kernel", "w_scale", "w_zero", "y_scale", "y_zero"]
     node = call("QLinearConv", *operands, "bias" if step.bias else None, **attributes)
     return (*(line for pair in lines for line in pair), f"x = {node}")
+
+
+def conv_integer(attributes: Mapping[str, str | None], step: Step) -> Code:
+    """Return lines with the ConvInteger node, whose zero points are inputs."""
+    dtypes = {"x": step.dtype, "w": step.kernel_dtype or step.dtype}
+    zeros = (
+        f"{prefix}_zero = np.array({_value_text(step, prefix, 'zero_point')}, np.{dtype})"
+        for prefix, dtype in dtypes.items()
+    )
+    return (*zeros, f"x = {call('ConvInteger', 'x', 'kernel', 'x_zero', 'w_zero', **attributes)}")
 
 
 def _value_text(step: Step, prefix: str, name: str) -> str:

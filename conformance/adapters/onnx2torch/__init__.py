@@ -82,7 +82,7 @@ NODE_DTYPES: Mapping[str, frozenset[str]] = {
         ("lp_pool", "max_unpool", "global_max_pool", "fold", "grid_sample", "affine_grid", "deform_conv"),
         frozenset[str](),
     ),
-    **dict.fromkeys(("quantize", "dequantize", "quantized_conv"), frozenset[str]()),
+    **dict.fromkeys(("quantize", "dequantize", "quantized_conv", "conv_integer"), frozenset[str]()),
     "resize": FLOATS | {"uint8"},
     "pad": ALL_DTYPES - {"bfloat16"},
     "space_to_depth": frozenset(),

@@ -26,13 +26,20 @@ from conformance.adapters.api import (
     too_many_axes,
 )
 from conformance.adapters.api.normalization.recipes import is_even
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
+from conformance.adapters.api.quantization.formulas import (
+    CONV_INTEGER_DTYPES,
+    QUANTIZE_DTYPES,
+    QUANTIZED_CONVOLUTION_DTYPES,
+    QUANTIZED_POOLING_DTYPES,
+    is_listed,
+)
 from conformance.adapters.api.resizing import grid_sampling
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_padding
 from conformance.adapters.onnx.graph import OPSET_VERSION, model_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
 from conformance.adapters.onnx.windows import sliced_pool
+from conformance.adapters.onnxruntime import quantized_pooling
 from conformance.cases.operators import ResizeMode
 
 PACKAGES = ("onnxruntime", "onnx", "numpy")
@@ -60,6 +67,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "deform_conv": frozenset({"float16", "float32", "float64"}),
     **QUANTIZE_DTYPES,
     **QUANTIZED_CONVOLUTION_DTYPES,
+    **CONV_INTEGER_DTYPES,
     **dict.fromkeys(BLOCK_OPERATORS, frozenset({"float16", "float32", "float64", "int8", "uint8"})),
     "fold": frozenset({"float32"}),
     "relu": frozenset({"float16", "float32", "float64", "int8", "int32"}),
@@ -78,6 +86,7 @@ NO_CUBIC_RANK = Unsupported(
 NO_UNSIGNED_WEIGHTS = Unsupported(
     '"Could not find an implementation for QLinearConv" of int8 with weights of uint8', rejected_call=ANY_CALL
 )
+NO_ZERO_POINTS = Unsupported('ConvInteger: "Non per-tensor quantization is not supported now."', rejected_call=ANY_CALL)
 GRID_RANKS = (2, 3)
 NO_GRID_RANK = Unsupported('"Only 4-D or 5-D tensor is supported"')
 NO_CUBIC_GRID_RANK = Unsupported('"Only support GridSample Cubic mode in 4-D cases."')
@@ -128,7 +137,15 @@ def _grid_limit(step: Step) -> Unsupported | None:
     return NO_CUBIC_GRID_RANK if is_cubic and step.rank != PLANE_RANK else None
 
 
-OWN_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {"grid_sample": _grid_limit, "lrn": _lrn_limit}
+def _conv_integer_limit(step: Step) -> Unsupported | None:
+    return NO_ZERO_POINTS if is_listed(step.parameters.get("w_zero_point")) else None
+
+
+OWN_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {
+    "grid_sample": _grid_limit,
+    "lrn": _lrn_limit,
+    "conv_integer": _conv_integer_limit,
+}
 """The limits of nodes that have no limit of others."""
 
 
@@ -222,7 +239,29 @@ def surfaces_with_opset(opset_version: int) -> tuple[Surface, ...]:
         slow_tag="dynamic",
     )
     sliced = dict.fromkeys(("adaptive_max_pool", "adaptive_avg_pool"), partial(sliced_pool, node_limit))
-    return replace(surface, fallbacks={**surface.fallbacks, **sliced}), dynamic
+    complete = replace(
+        surface,
+        lowerings={**surface.lowerings, "quantized_avg_pool": quantized_pooling.avg_pool},
+        fallbacks={**surface.fallbacks, **sliced},
+        dtypes={**surface.dtypes, **QUANTIZED_POOLING_DTYPES},
+    )
+    return complete, dynamic, _channels_last(surface)
+
+
+def _channels_last(surface: Surface) -> Surface:
+    """Return the surface of the nodes that have an attribute for channels last."""
+    return replace(
+        surface,
+        name="onnxruntime.channels_last",
+        lowerings={"quantized_avg_pool": partial(quantized_pooling.avg_pool, channels_last=True)},
+        fallbacks={},
+        building_blocks={},
+        words={},
+        dtypes=QUANTIZED_POOLING_DTYPES,
+        to_framework={"x": "np.moveaxis({}, 1, -1)"},
+        to_numpy="np.moveaxis(x, -1, 1)",
+        channels_last=True,
+    )
 
 
 SURFACES: tuple[Surface, ...] = surfaces_with_opset(OPSET_VERSION)

@@ -46,6 +46,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "pad": ALL_DTYPES,
     **QUANTIZE_DTYPES,
     **QUANTIZED_CONVOLUTION_DTYPES,
+    "conv_integer": frozenset(),
     "relu": frozenset({"float32", "float64"}),
 }
 GLOBAL_OPERATORS = frozenset({"global_max_pool", "global_avg_pool"})

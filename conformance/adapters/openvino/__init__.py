@@ -30,7 +30,11 @@ from conformance.adapters.api import (
     spatial_axes,
     unsupported_operators,
 )
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
+from conformance.adapters.api.quantization.formulas import (
+    CONV_INTEGER_DTYPES,
+    QUANTIZE_DTYPES,
+    QUANTIZED_CONVOLUTION_DTYPES,
+)
 from conformance.adapters.api.resizing import deform_conv as deform_limits, grid_sampling as not_written
 from conformance.adapters.openvino import (
     blocks,
@@ -158,7 +162,7 @@ DTYPES |= {
     "resize": FLOATING | {"uint8"},
     **dict.fromkeys((*BLOCK_OPERATORS, "unfold"), EXACT_DTYPES | {"int32", "uint32"}),
 }
-DTYPES |= QUANTIZE_DTYPES | QUANTIZED_CONVOLUTION_DTYPES
+DTYPES |= QUANTIZE_DTYPES | QUANTIZED_CONVOLUTION_DTYPES | CONV_INTEGER_DTYPES
 DTYPES |= dict.fromkeys(("avg_pool", "global_avg_pool", "adaptive_avg_pool"), FLOATING | SHORT_INTEGERS)
 UNSUPPORTED_WIDE_DTYPES = {
     "float64": Unsupported(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from conformance.adapters import torch
-from conformance.adapters.api import Sizes
+from conformance.adapters.api import Sizes, Surface
 from conformance.adapters.routes.batch_lines import TORCH_MODULE
 from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, module_lines
 from reports.results.vocabulary import ROUTE_ARROW, Level
@@ -72,9 +73,22 @@ RUNNER = ModelRunner(
 EVALUATOR = ModelRunner(
     (), lambda inputs: (f"x = exported.run_decompositions().module()({', '.join(inputs)}).numpy()",)
 )
+# XNNPACK replaces a convolution of int8 and the calls of a quantizer around it. The portable kernels have no such
+# calls: "Missing out variants: {'quantized_decomposed::dequantize_per_tensor', …}".
+SOURCES: Mapping[str, Surface] = {
+    "executorch": torch.FUNCTIONAL_SURFACE,
+    "executorch.xnnpack": replace(
+        torch.FUNCTIONAL_SURFACE,
+        lowerings={
+            **torch.FUNCTIONAL_SURFACE.lowerings,
+            "quantized_conv": torch.DECOMPOSED_LOWERINGS["quantized_conv"],
+        },
+        dtypes={**torch.FUNCTIONAL_SURFACE.dtypes, "quantized_conv": frozenset({"int8"})},
+    ),
+}
 SURFACES = tuple(
     make_route(
-        torch.FUNCTIONAL_SURFACE,
+        SOURCES[runtime],
         f"torch.export{ROUTE_ARROW}{runtime}",
         runtime,
         partial(_export, partitioner),

@@ -66,7 +66,11 @@ from conformance.adapters.torch.calls import (
     layer_call,
     no_kernel,
 )
-from conformance.adapters.torch.quantization import convolution as quantized_convolution, tensors as quantization
+from conformance.adapters.torch.quantization import (
+    convolution as quantized_convolution,
+    decomposed,
+    tensors as quantization,
+)
 from conformance.adapters.torch.quantization.convolution import Engine
 from conformance.cases.operators import Formula
 
@@ -312,6 +316,12 @@ FUNCTIONAL_LOWERINGS = _lowerings(
     pad=padding.functional_pad,
     relu="F.relu(x)",
 )
+DECOMPOSED_LOWERINGS: Mapping[str, Lowering] = {
+    "quantize": quantization.decomposed_quantize,
+    "dequantize": quantization.decomposed_dequantize,
+    "quantized_conv": partial(decomposed.conv, FUNCTIONAL_LOWERINGS["conv"]),
+    "quantized_avg_pool": partial(decomposed.avg_pool, FUNCTIONAL_LOWERINGS["avg_pool"]),
+}
 FUNCTIONAL_FALLBACKS = _fallbacks(
     functional_call, weights.functional_transpose, normalization.FUNCTIONAL_FALLBACK, padding.functional_pad
 )
@@ -436,8 +446,8 @@ SURFACES += (
     ),
     _make_surface(
         "torch.quantized_decomposed",
-        {"quantize": quantization.decomposed_quantize, "dequantize": quantization.decomposed_dequantize},
-        dtypes=QUANTIZE_DTYPES,
+        DECOMPOSED_LOWERINGS,
+        dtypes={**QUANTIZE_DTYPES, **QUANTIZED_POOLING_DTYPES, **QUANTIZED_CONVOLUTION_DTYPES},
     ),
 )
 FUNCTIONAL_SURFACE = SURFACES[1]

@@ -51,7 +51,10 @@ NO_INDICES = Unsupported(
     "https://github.com/apache/tvm/issues/14614",
 )
 NO_COL2IM = Unsupported('"The following operators are not supported for frontend ONNX: Col2Im"')
-NO_QUANTIZED_CONVOLUTION = Unsupported('"The following operators are not supported for frontend ONNX: QLinearConv"')
+MISSING_NODES: Mapping[str, Unsupported] = {
+    name: Unsupported(f'"The following operators are not supported for frontend ONNX: {nodes.NODE_TYPES[name]}"')
+    for name in ("quantized_conv", "conv_integer")
+}
 NO_BOOL_REDUCTION = Unsupported('ReduceMax and ReduceMin of bool: "Cannot decide min_value for type bool"')
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 NO_COORDINATES: Mapping[str, Unsupported] = {
@@ -77,8 +80,8 @@ def node_limit(step: Step) -> Unsupported | None:
         return NO_INDICES
     if step.operator == "fold":
         return NO_COL2IM
-    if step.operator == "quantized_conv":
-        return NO_QUANTIZED_CONVOLUTION
+    if step.operator in MISSING_NODES:
+        return MISSING_NODES[step.operator]
     if step.operator == "lp_pool" and step.dtype == "bfloat16":
         return NO_BFLOAT16_POWER
     limit = OPERATOR_LIMITS[step.operator](step) if step.operator in OPERATOR_LIMITS else None

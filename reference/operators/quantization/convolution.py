@@ -1,4 +1,4 @@
-"""Convolution of numbers of eight bits. The sum is exact, and a formula and a rounding rule convert it."""
+"""Convolution of numbers of eight bits: the exact sum, or numbers of eight bits by a formula and a rounding rule."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ from reference.operators.quantization.quantizing import (
 from reference.registry import operator
 
 ONE = np.float32(1)
+INT32 = np.dtype(np.int32)
 INT64 = np.dtype(np.int64)
+INT32_LIMITS = np.iinfo(INT32)
 DIGITS = 31
 """Binary digits of the factor of fixed_point."""
 
@@ -77,6 +79,8 @@ def quantized_conv(
         _check_single(name, given)
     differences = x.astype(INT64) - zero_points("x_zero_point", x_zero_point, x, x.dtype)
     totals, terms = _exact_sums(differences, kernel, bias, w_zero_point, (stride, padding, dilation, groups))
+    if np.abs(totals).max(initial=0) > MAX_EXACT_SUM:
+        raise ValueError(f"kernel {kernel.shape} has a sum of more than {MAX_EXACT_SUM}, which float32 rounds")
     own_scales = _own_scales(x_scale, w_scale, y_scale, totals)
     zero_point = zero_points("y_zero_point", y_zero_point, x, x.dtype)
     with np.errstate(over="ignore", under="ignore"):
@@ -85,24 +89,51 @@ def quantized_conv(
     return selection_result(saturate(whole, x.dtype), terms)
 
 
+@operator
+def conv_integer(
+    x: npt.ArrayLike,
+    kernel: npt.ArrayLike,
+    *,
+    x_zero_point: int = 0,
+    w_zero_point: int | Sequence[int] = 0,
+    stride: PerAxis = 1,
+    padding: PaddingArgument = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
+) -> Exact:
+    """Convolve the differences to the zero points, and return the sums in int32.
+
+    x: (n, c, *spatial), kernel: (out, c / groups, *window), each of int8 or uint8. w_zero_point: a number, or one for
+    each output channel. Padding is x_zero_point, so it adds 0. Returns (n, out, *output) of int32, exact. Raises
+    ValueError for bad parameters, and for a sum beyond int32; TypeError for other dtypes.
+    Source: ONNX ConvInteger-10, https://onnx.ai/onnx/operators/onnx__ConvInteger.html
+    """
+    x, kernel = check_image(x, QUANTIZED_DTYPES), check_dtype("kernel", kernel, QUANTIZED_DTYPES)
+    _check_single("x_zero_point", x_zero_point)
+    differences = x.astype(INT64) - zero_points("x_zero_point", x_zero_point, x, x.dtype)
+    totals, terms = _exact_sums(differences, kernel, None, w_zero_point, (stride, padding, dilation, groups))
+    if totals.min(initial=0) < INT32_LIMITS.min or totals.max(initial=0) > INT32_LIMITS.max:
+        limits = f"{INT32_LIMITS.min} to {INT32_LIMITS.max}, the range of int32"
+        raise ValueError(f"kernel {kernel.shape} has a sum beyond {limits}")
+    return selection_result(totals.astype(INT32), terms)
+
+
 def _exact_sums(
     differences: Array, kernel: Array, bias: npt.ArrayLike | None, w_zero_point: Any, options: tuple[Any, ...]
 ) -> tuple[Array, Callable[[], Array]]:
     """Return the sums of products of whole numbers (n, out, *output), and a function that counts the products.
 
     differences: x minus its zero point, in int64; options: stride, padding, dilation, groups. Raises the errors of
-    conv, and ValueError for a sum that float32 rounds.
+    conv.
     """
     stride, padding, dilation, groups = options
-    exact_bias = None if bias is None else check_dtype("bias", bias, (np.dtype(np.int32),)).astype(INT64)
+    exact_bias = None if bias is None else check_dtype("bias", bias, (INT32,)).astype(INT64)
     _, biases, groups = check_operands(differences, kernel.astype(INT64), exact_bias, groups)
     zero_point = zero_points("w_zero_point", w_zero_point, kernel.swapaxes(0, 1), kernel.dtype)
     weights = kernel.astype(INT64) - (zero_point[:, None] if zero_point.ndim else zero_point)
     windows = Windows.of(differences.shape[2:], kernel.shape[2:], stride, padding, dilation, called="kernel")
     totals = correlate(differences, weights, windows, groups)
     totals = sum((one.reshape(-1, *(1,) * (totals.ndim - 2)) for one in biases), totals)
-    if np.abs(totals).max(initial=0) > MAX_EXACT_SUM:
-        raise ValueError(f"kernel {kernel.shape} has a sum of more than {MAX_EXACT_SUM}, which float32 rounds")
     return totals, lambda: windows.counts(False) * kernel.shape[1] + len(biases)
 
 

@@ -57,6 +57,7 @@ NOT_PARSED_BACK = {
             "max_pool_with_indices": "the selected output is not part of the node",
             "fold": "its sizes are inputs",
             "quantized_conv": "its scales and zero points are inputs",
+            "conv_integer": "its zero points are inputs",
             "quantize": "its scale and zero point are inputs",
             "dequantize": "its scale and zero point are inputs",
         }.items()

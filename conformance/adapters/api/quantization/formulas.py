@@ -20,6 +20,8 @@ QUANTIZED_POOLING_DTYPES = {"quantized_avg_pool": frozenset({"int8", "uint8"})}
 """The dtypes of averages of quantized tensors."""
 QUANTIZED_CONVOLUTION_DTYPES = {"quantized_conv": frozenset({"int8", "uint8"})}
 """The dtypes of x of convolutions of quantized tensors."""
+CONV_INTEGER_DTYPES = {"conv_integer": frozenset({"int8", "uint8"})}
+"""The dtypes of x of convolutions with results of int32."""
 LIMITS: Mapping[str, tuple[int, int]] = {"int8": (-128, 127), "uint8": (0, 255)}
 """The smallest and the largest number of each quantized dtype."""
 NO_FUSION = Unsupported("no composition rounds a product and a sum once")
@@ -91,10 +93,12 @@ def _scales(step: Step) -> Sequence[float]:
     return tuple(map(float, counts))
 
 
-def unsupported_quantization(step: Step, own: Formula, name: str) -> Unsupported | None:
-    """Return the reason if a call with a formula, which rounds half to even, cannot compute the step."""
-    if step.parameters.get("round_mode", RoundMode.HALF_EVEN) != RoundMode.HALF_EVEN:
-        return Unsupported(f"{name} rounds half to even")
+def unsupported_quantization(
+    step: Step, own: Formula, name: str, own_mode: RoundMode = RoundMode.HALF_EVEN
+) -> Unsupported | None:
+    """Return the reason if a call with a formula and a rounding rule cannot compute the step."""
+    if step.parameters.get("round_mode", own_mode) != own_mode:
+        return Unsupported(f"{name} has the rounding rule {own_mode}")
     return None if has_formula(step, own) else Unsupported(f"{name} computes the formula {own}")
 
 

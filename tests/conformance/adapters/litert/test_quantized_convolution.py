@@ -36,6 +36,11 @@ def test_tensors_have_scales_and_zero_points():
     assert "np.zeros(2, np.int32)" in lines(step(bias=False))[2]
 
 
+def test_weights_of_uint8_have_a_zero_point():
+    code = lines(step("uint8", kernel_dtype="uint8", w_zero_point=128))
+    assert "graph.quantize(weights, w_scale, 128)" in code
+
+
 def test_a_row_is_a_plane_whose_tensors_have_the_same_scale():
     code = lines(step(rank=1))
     assert code.count("graph.quantize(x, x_scale, 3)") == 2
@@ -47,16 +52,18 @@ def test_a_row_is_a_plane_whose_tensors_have_the_same_scale():
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"dtype": "uint8"}, "int8"),
-        ({"kernel_dtype": "uint8"}, "int8"),
-        ({"rank": 3}, "CONV_3D has no kernel for int8"),
+        ({"dtype": "uint8"}, "no kernel for weights of another dtype than x"),
+        ({"kernel_dtype": "uint8"}, "no kernel for weights of another dtype than x"),
+        ({"rank": 3}, "CONV_3D has no kernel for numbers of eight bits"),
         ({"w_zero_point": 1}, "zero point 0"),
+        ({"dtype": "uint8", "kernel_dtype": "uint8", "w_zero_point": (1, 2)}, "one scale and one zero point"),
+        ({"dtype": "uint8", "kernel_dtype": "uint8", "w_scale": (1, 2)}, "one scale and one zero point"),
         ({"padding": ((1, 0), (0, 0))}, "padding"),
         ({"requantization": "exact", "x_scale": 0.3}, "CONV_2D computes the formula product"),
         ({"round_mode": "half_up"}, "CONV_2D has the rounding rule half_even"),
     ],
 )
-def test_convolutions_of_int8_have_limits(changed, reason):
+def test_convolutions_of_eight_bits_have_limits(changed, reason):
     code = lines(step(**changed))
     assert isinstance(code, Unsupported)
     assert reason in code.reason

@@ -7,7 +7,7 @@ import pytest
 from conformance.adapters import registry
 from conformance.adapters.api import Program
 
-RUNTIME, _ = registry.get_backend("onnxruntime").surfaces
+RUNTIME, *_ = registry.get_backend("onnxruntime").surfaces
 (EVALUATOR,) = registry.get_backend("onnx").surfaces
 both = pytest.mark.parametrize("surface", [RUNTIME, EVALUATOR], ids=lambda surface: surface.name)
 

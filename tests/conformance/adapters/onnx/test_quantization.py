@@ -1,11 +1,11 @@
-"""The nodes QuantizeLinear, DequantizeLinear and QLinearConv, and the node tests of onnx for the first two."""
+"""The nodes of quantization and of convolutions of quantized numbers, and node tests of onnx for two of them."""
 
 import numpy as np
 import pytest
 
 import reference
 from conformance.adapters.api import Unsupported
-from conformance.adapters.onnx.nodes import quantized_conv
+from conformance.adapters.onnx.nodes import conv_integer, quantized_conv
 from conformance.adapters.onnx.quantization import dequantize, quantize
 from conformance.cases.operators import Requantization
 from conformance.cases.steps import Step
@@ -107,3 +107,13 @@ def test_a_runtime_convolves_with_its_formula_only():
     assert not isinstance(quantized_conv(Requantization.FUSED, fused), Unsupported)
     assert not isinstance(quantized_conv(Requantization.FLOAT64, fused), Unsupported)
     assert isinstance(quantized_conv(Requantization.FUSED, convolution(round_mode="half_up")), Unsupported)
+
+
+def test_zero_points_of_an_integer_convolution_are_constants():
+    given = {"stride": (2,), "padding": ((0, 1),), "dilation": (1,), "groups": 1, "x_zero_point": 3}
+    step = Step("conv_integer", (1, 2, 3), "uint8", {**given, "w_zero_point": (1, -1)}, (2, 2, 2), False, "int8")
+    assert conv_integer(step) == (
+        "x_zero = np.array(3, np.uint8)",
+        "w_zero = np.array([1, -1], np.int8)",
+        "x = ConvInteger(x, kernel, x_zero, w_zero, strides=[2], pads=[0, 1])",
+    )

@@ -13,7 +13,7 @@ from conformance.translation.lowering import translate
 from tests.conformance.adapters.torch.programs import NN, F
 from tests.support.fake_backends import one
 
-QUANTIZED = {"quantize", "dequantize", "quantized_avg_pool", "quantized_conv"}
+QUANTIZED = {"quantize", "dequantize", "quantized_avg_pool", "quantized_conv", "conv_integer"}
 """Operators of the surfaces `torch.quantized`."""
 
 

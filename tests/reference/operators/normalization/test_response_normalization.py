@@ -1,5 +1,6 @@
 """Tests of reference.operators.normalization.response_normalization."""
 
+import math
 import re
 from fractions import Fraction
 
@@ -9,7 +10,16 @@ import pytest
 
 import reference
 from reference.arithmetic.power_sums import PowerTerm, is_exact_sum
-from reference.operators.normalization.response_normalization import ChannelWindows
+from reference.operators.normalization.response_normalization import (
+    ChannelWindows,
+    Denominators,
+    Formula,
+    _quotient_pair,
+    if_safe,
+    perturbed,
+    power_error,
+)
+from reference.operators.normalization.response_normalization_grad import _gradient_pair
 from tests.support.evaluation_orders import roundoff
 from tests.support.loop_normalization import loop_lrn, loop_lrn_grad
 
@@ -160,6 +170,19 @@ def test_special_gradients_reach_the_channels_of_their_windows():
     np.testing.assert_array_equal(got, np.array([0, -np.inf, np.nan, -np.inf, 0], np.float32))
 
 
+def test_a_channel_beside_an_infinity_has_no_share_in_other_gradients():
+    # The window of the second channel contains the infinity, so its slope is 0: 1/6 - 2 · 1/36.
+    got = reference.lrn_grad(np.ones((1, 3, 1), np.float32), column(1, 2, np.inf), 3, alpha=3, beta=1).ravel()
+    assert got[0] == np.float32(1 / 9)
+    grad = column(0, 0, np.inf, 0, 0)
+    # The second channel is 0, and 0 times infinity is NaN.
+    got = reference.lrn_grad(grad, column(1, 0, 1, 1, 1), 3, alpha=3, beta=1).ravel()
+    np.testing.assert_array_equal(got[:4], np.array([0, np.nan, np.nan, -np.inf], np.float32))
+    # Without alpha, the gradient is divided by a power of k.
+    got = reference.lrn_grad(np.ones((1, 2, 1), np.float32), column(np.inf, 3), 1, alpha=0, beta=1, k=2).ravel()
+    np.testing.assert_array_equal(got, np.array([np.nan, 0.5], np.float32))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_squares_do_not_overflow(dtype):
     large = float(ml_dtypes.finfo(dtype).max) / 2
@@ -210,6 +233,111 @@ def test_a_bound_is_never_undefined():
         for name, arrays in (("lrn", 1), ("lrn_grad", 2)):
             exact = reference.OPERATORS[name](*[column(value, dtype=np.float64)] * arrays, 3)
             assert not np.isnan(exact.bound()).any()
+
+
+# Two channels with the same base: 1 + (2² + 1²) = 6.
+TWO, GIVEN = column(2, 1), {"alpha": 3, "beta": 0.75, "k": 1}
+POWERS = np.array([2, 1]) * 6**-0.75
+
+
+def bases(x=TWO, size=3, **changed):
+    given = {**GIVEN, "alpha_over_size": True, "extra_channel": "after", **changed}
+    return Denominators(x.astype(np.float64), Formula.of(size, *given.values()))
+
+
+def steps(power, base, u, factors=8):
+    """Return the error of a power of two channels in units of u, as power_error derives it. A function has 8 units."""
+    return abs(power) * (factors + (abs(math.log(base)) + 1.05 * factors * u) * (8 + 2)) + 2 * 8
+
+
+def assert_close(got, expected):
+    np.testing.assert_allclose(np.ravel(got), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("u", [2.0**-24, 2.0**-8])
+@pytest.mark.parametrize("power", [0.75, -3.25])
+def test_the_error_of_a_power_counts_roundings(power, u):
+    assert_close(power_error(bases(), power, u), [steps(power, 6, u)] * 2)
+    # A window of 1 has 7 factors, of which the base 1 + 3·4 is one.
+    assert_close(power_error(bases(size=1), power, u), [steps(power, 13, u, 7), steps(power, 4, u, 7)])
+    # A window has no more channels than x.
+    assert_close(power_error(bases(size=9, alpha=9), power, u), [steps(power, 6, u)] * 2)
+
+
+def test_a_perturbed_size_has_a_second_order():
+    u, count = 2.0**-8, np.array([10.0, 0.0])
+    size, off = perturbed(np.array([3.0, 0.0]), count, u)
+    exponent = 1.05 * 10 * u
+    assert_close(size, [3 * math.exp(exponent), 0])
+    assert_close(off, [3 * math.expm1(exponent) / u, 0])
+    assert perturbed(np.zeros(1), np.full(1, np.inf), u)[1].tolist() == [0]
+
+
+def test_the_bound_of_a_quotient_has_one_term():
+    exact, u = reference.OPERATORS["lrn"](TWO, 3, **GIVEN), 2.0**-24
+    exponent = 1.05 * u * (steps(0.75, 6, u) + 4)
+    assert np.unique(exact.terms).tolist() == [1]
+    assert_close(exact.magnitude, POWERS * math.exp(exponent))
+    assert_close(exact.extra, POWERS * math.expm1(exponent) / u)
+
+
+def test_the_error_of_a_quotient_in_float64():
+    u = 2.0**-53
+    pair = _quotient_pair(bases(), np.zeros((1, 2, 1)))
+    exponent = 1.05 * u * (steps(0.75, 6, u) + 4)
+    assert_close(pair.high, POWERS)
+    assert_close(pair.error, (4 * POWERS * math.exp(exponent) + POWERS * math.expm1(exponent) / u) * u)
+    special = _quotient_pair(bases(column(np.inf, np.nan)), np.array([3.0, 5.0]).reshape(1, 2, 1))
+    assert special.high.ravel().tolist() == [3, 5]
+    assert not special.error.any()
+
+
+def gradient_parts(u):
+    """Return the magnitude and the extra error of the gradients of TWO with respect to ones."""
+    exponent = 1.05 * u * (steps(3 * 0.75 + 1, 6, u) + 4 * 8 + 16)
+    sums = np.array([2, 1]) * 2 * 0.75 * (2 + 1) * 6**-1.75
+    size = 6**-0.75 + sums
+    return size * math.exp(exponent), size * math.expm1(exponent) / u
+
+
+def test_the_bound_of_a_gradient_has_a_term_for_each_window_and_one():
+    exact = reference.OPERATORS["lrn_grad"](np.ones_like(TWO), TWO, 3, **GIVEN)
+    magnitude, extra = gradient_parts(2.0**-24)
+    assert exact.terms.ravel().tolist() == [3, 3]
+    assert_close(exact.magnitude, magnitude)
+    assert_close(exact.extra, extra)
+    ends = reference.OPERATORS["lrn_grad"](*[column(1, 1, 1, 1)] * 2, 2, extra_channel="before")
+    assert ends.terms.ravel().tolist() == [3, 3, 3, 2]
+
+
+def test_the_error_of_a_gradient_in_float64():
+    u = 2.0**-53
+    pair, (magnitude, extra) = _gradient_pair(bases(), np.ones((1, 2, 1))), gradient_parts(u)
+    assert_close(pair.high, 6**-0.75 - np.array([2, 1]) * 2 * 0.75 * (2 + 1) * 6**-1.75)
+    assert_close(pair.error, ((3 + 3) * magnitude + extra) * u * 1.05)
+
+
+def test_float64_is_not_used_near_its_limits():
+    zero = np.zeros((1, 2, 1))
+    assert not if_safe(bases(), zero).any()
+    assert np.isinf(if_safe(bases(alpha=3e-70), zero)).all()
+    assert np.isinf(if_safe(bases(alpha=3e70), zero)).all()
+    assert np.isinf(if_safe(bases(k=1e-70), zero)).all()
+    assert not if_safe(bases(alpha=0, k=1e60), zero).any()
+    # 100 · ln 6 is 179, and 101 · ln 150 is more than 500.
+    assert not if_safe(bases(beta=99), zero).any()
+    assert np.isinf(if_safe(bases(beta=100, k=145), zero)).all()
+    assert np.isinf(if_safe(bases(beta=-100, k=145), zero)).all()
+    assert not if_safe(bases(beta=0.75, k=145), zero).any()
+
+
+def test_default_parameters_are_those_of_onnx():
+    x, given = numbers((1, 4, 2), np.float32), {"alpha": 1e-4, "beta": 0.75, "k": 1, "alpha_over_size": True}
+    np.testing.assert_array_equal(reference.lrn(x, 2), reference.lrn(x, 2, **given, extra_channel="after"))
+    grad = numbers((1, 4, 2), np.float32, 1)
+    np.testing.assert_array_equal(
+        reference.lrn_grad(grad, x, 2), reference.lrn_grad(grad, x, 2, **given, extra_channel="after")
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Convolution of quantized numbers against fractions, at ties, at limits and in padding."""
+"""Convolution of quantized numbers against fractions and loops, at ties, at limits and in padding."""
 
 from itertools import product
 
@@ -8,7 +8,7 @@ import pytest
 import reference
 from reference.operators.quantization.convolution import REQUANTIZATIONS
 from reference.operators.quantization.quantizing import ROUND_MODES
-from tests.support.loop_quantization import loop_quantized_convolution
+from tests.support.loop_quantization import loop_quantized_convolution, loop_sums
 
 SCALES = {"x_scale": 0.5, "w_scale": 1, "y_scale": 1}
 SUMS = (12, 60, 108, 156, 180, 204, 252)
@@ -96,6 +96,7 @@ def test_fixed_point_rounds_twice():
     # The quotient 1/2 - 2 ** -47 becomes 1/2, so that nothing is rounded twice: -1/2 becomes 0.
     given = {"x_scale": 1 + 2.0**-23, "w_scale": 1 - 2.0**-23, "y_scale": 2, "requantization": "fixed_point"}
     assert convolve([1, -1], round_mode="half_away", **given) == [1, 0]
+    assert convolve([100, -100], **given) == [50, -50]
 
 
 def test_ties_depend_on_the_place_of_the_zero_point():
@@ -166,3 +167,79 @@ def test_other_dtypes_of_quantized_convolutions_are_rejected():
 def test_a_large_kernel_of_quantized_numbers_is_rejected():
     with pytest.raises(ValueError, match="kernel"):
         convolve([1, 2], weights=(1, 1, 1))
+
+
+BOTH = (np.int8, np.uint8)
+
+
+@pytest.mark.parametrize(("x_dtype", "w_dtype"), list(product(BOTH, BOTH)))
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_integer_convolutions_agree_with_loops(axes, x_dtype, w_dtype):
+    rng = np.random.default_rng(9)
+    x, kernel = (
+        rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max + 1, shape).astype(dtype)
+        for dtype, shape in ((x_dtype, (2, 4, 6, 5, 4)[: axes + 2]), (w_dtype, (4, 2, 2, 3, 2)[: axes + 2]))
+    )
+    for x_zero, w_zero in ((0, 0), (127, 5), (3, [0, 1, 100, 127])):
+        each = w_zero if isinstance(w_zero, list) else [w_zero] * 4
+        got = reference.conv_integer(
+            x, kernel, stride=2, padding=1, dilation=2, groups=2, x_zero_point=x_zero, w_zero_point=w_zero
+        )
+        assert got.dtype == np.int32
+        np.testing.assert_array_equal(got, loop_sums(x, kernel, None, (2, 1, 2, 2), (x_zero, each)))
+
+
+def test_integer_convolutions_have_the_numbers_of_the_node_test_of_onnx():
+    # onnx/backend/test/case/node/convinteger.py
+    x, kernel = np.arange(2, 11, dtype=np.uint8).reshape(1, 1, 3, 3), np.ones((1, 1, 2, 2), np.uint8)
+    assert reference.conv_integer(x, kernel, x_zero_point=1).tolist() == [[[[12, 16], [24, 28]]]]
+    padded = reference.conv_integer(x, kernel, x_zero_point=1, padding=1)
+    assert padded[0, 0].tolist() == [[1, 3, 5, 3], [5, 12, 16, 9], [11, 24, 28, 15], [7, 15, 17, 9]]
+
+
+def test_terms_are_the_products_of_real_cells_and_the_bias():
+    x, kernel, bias = np.ones((1, 4, 3), np.int8), np.ones((2, 2, 3), np.int8), np.ones(2, np.int32)
+    sums = reference.OPERATORS["conv_integer"](x, kernel, padding=1, groups=2)
+    assert np.unique(sums.terms).tolist() == [4, 6]
+    exact = reference.OPERATORS["quantized_conv"](x, kernel, bias, padding=1, groups=2, **SCALES)
+    assert np.unique(exact.terms).tolist() == [5, 7]
+
+
+def test_padding_of_integer_convolutions_is_the_zero_point():
+    weights = image([1, 1, 1])
+    assert reference.conv_integer(image([6, 7, 8]), weights, padding=1, x_zero_point=5).tolist() == [[[3, 6, 5]]]
+
+
+@pytest.mark.parametrize(
+    ("cells", "weights", "limit"),
+    [
+        # 33025 · 255 · 255 + 130 · 254 + 2
+        ([255] * 33025 + [130, 2], [255] * 33025 + [254, 1], 2**31 - 1),
+        # 65793 · 255 · -128 - 128
+        ([255] * 65793 + [1, 0], [-128] * 65793 + [-128, -1], -(2**31)),
+    ],
+)
+def test_sums_are_exact_up_to_the_limits_of_int32(cells, weights, limit):
+    x, kernel = image(cells, np.uint8), image(weights, np.uint8 if limit > 0 else np.int8)
+    assert reference.conv_integer(x, kernel).tolist() == [[[limit]]]
+    x[0, 0, -1] += 1
+    with pytest.raises(ValueError, match="has a sum beyond -2147483648 to 2147483647, the range of int32"):
+        reference.conv_integer(x, kernel)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        ({"x_zero_point": [1]}, ValueError, r"x_zero_point \[1\] must be one number"),
+        ({"x_zero_point": 128}, ValueError, "x_zero_point 128 must be from -128 to 127"),
+        ({"w_zero_point": [1, 2]}, ValueError, r"w_zero_point \[1, 2\] has 2 entries: expected 1"),
+        ({"w_zero_point": 200}, ValueError, "w_zero_point 200 must be from -128 to 127"),
+        ({"groups": 2}, ValueError, "groups 2 does not divide"),
+        ({"kernel": image([1], np.int32)}, TypeError, "kernel has dtype int32"),
+        ({"kernel": image([1, 2, 3])}, ValueError, "kernel"),
+        ({"x": image([1], np.float32)}, TypeError, "x has dtype float32"),
+    ],
+)
+def test_bad_integer_convolutions_are_rejected(call, error, message):
+    with pytest.raises(error, match=message):
+        reference.conv_integer(**{"x": image([1, 2]), "kernel": image([1]), **call})

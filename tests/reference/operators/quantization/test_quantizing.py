@@ -53,6 +53,24 @@ def test_product_and_sum_are_rounded_once_when_fused():
         )
 
 
+@pytest.mark.parametrize(
+    ("x", "scale", "expected"),
+    # The sum with 128 is 128.5 + 2 ** -17, halfway between two numbers of float32, plus 2 ** -47 or minus 2 ** -48.
+    [(0.34710457921028137, 0.6941985487937927, 129), (0.6597205996513367, 1.3194210529327393, 128)],
+)
+def test_a_fused_sum_is_not_rounded_through_float64(x, scale, expected):
+    given = {"dtype": "uint8", "formula": "fused"}
+    assert loop_quantize([x], scale, 128, **given) == [expected]
+    assert reference.quantize(image([x]), scale, 128, output_dtype="uint8", formula="fused").ravel() == [expected]
+
+
+def test_the_zero_point_is_0_by_default():
+    x = image([-1, 0, 1])
+    assert reference.quantize(x, 0.5).ravel().tolist() == [-2, 0, 2]
+    assert reference.dequantize(reference.quantize(x, 0.5), 0.5).ravel().tolist() == [-1, 0, 1]
+    assert reference.quantized_avg_pool(image([1, 2], np.int8), 2).ravel().tolist() == [2]
+
+
 def test_infinities_and_overflow_become_the_limits():
     x = image([np.inf, -np.inf, 3e38, -3e38, 2.0**31, -(2.0**31) - 256])
     for formula in FORMULAS:
@@ -160,6 +178,20 @@ def test_padding_of_averages_is_the_zero_point():
     counted = reference.quantized_avg_pool(x, 2, padding=1, count_include_pad=True, x_zero_point=10)
     assert counted.ravel().tolist() == [7, 9]
     assert reference.quantized_avg_pool(x, 2, padding=1, x_zero_point=10).ravel().tolist() == [4, 8]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_a_window_of_padding_is_the_zero_point(formula):
+    y = reference.quantized_avg_pool(image([9], np.int8), 1, padding=1, x_zero_point=5, formula=formula)
+    assert y.tolist() == [[[5, 9, 5]]]
+
+
+def test_sums_are_exact_up_to_24_bits():
+    x = np.full((1, 1, 2**17), 128, np.uint8)
+    assert reference.quantized_avg_pool(x, 2**17).tolist() == [[[128]]]
+    x[0, 0, 0] = 129
+    with pytest.raises(ValueError, match="a sum of more than 16777216, which float32 rounds"):
+        reference.quantized_avg_pool(x, 2**17)
 
 
 def test_bad_averages_are_rejected():

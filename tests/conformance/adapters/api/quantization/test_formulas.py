@@ -38,8 +38,8 @@ def test_a_call_without_a_formula_has_every_formula():
     assert all(has_formula(omitted, one) for one in Formula)
 
 
-def test_a_call_that_rounds_half_to_even_has_no_other_rule():
-    assert "half to even" in unsupported_quantization(step(round_mode="half_up"), Formula.QUOTIENT, "f").reason
+def test_a_call_has_one_rounding_rule():
+    assert "half_even" in unsupported_quantization(step(round_mode="half_up"), Formula.QUOTIENT, "f").reason
     assert "formula reciprocal" in unsupported_quantization(step(), Formula.RECIPROCAL, "f").reason
     assert unsupported_quantization(step(), Formula.QUOTIENT, "f") is None
 

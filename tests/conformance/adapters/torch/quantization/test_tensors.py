@@ -88,4 +88,4 @@ def test_averages_of_quantized_tensors_have_limits():
     assert "unequal padding" in reason(padding=((0, 1), (0, 0)))
     assert "unequal padding" in reason(dilation=(2, 1))
     assert "half of effective kernel" in reason(padding=((2, 2), (0, 0)))
-    assert "half to even" in reason(round_mode="half_up")
+    assert "half_even" in reason(round_mode="half_up")
