@@ -14,6 +14,7 @@ from conformance.adapters.routes.batch_lines import TENSOR_SPECS, function_of_mo
 from conformance.adapters.routes.recipes import iree_recipes, jax2tf_recipes
 from conformance.adapters.routes.route import (
     FIXED,
+    NOT_EXPORTED,
     BatchExport,
     ModelRunner,
     RecipesOfSource,
@@ -182,6 +183,7 @@ SURFACES = tuple(
         ones=ones,
         recipes=exporter.recipes,
         batch=_batch(exporter.batch, exporter.max_programs),
+        exported=NOT_EXPORTED,
         bfloat16=None,
     )
     for source, ones in ((jax.LAX_SURFACE, ""), (jax.SYMBOLIC_LAX_SURFACE, "jnp.ones({shape}, {name}.dtype)"))

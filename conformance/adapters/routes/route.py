@@ -120,12 +120,12 @@ NOT_EXPORTED: Mapping[str, Lowering] = {
     **affine_grids.NOT_WRITTEN,
     **morphology.NOT_WRITTEN,
 }
-"""Operators that no route exports yet."""
+"""Operators that only some routes export yet, see make_route()."""
 
 
-def _without_new_operators(source: Surface) -> Surface:
-    """Return the source without the operators that no route exports yet."""
-    known = {*source.lowerings, *source.fallbacks}
+def _without_new_operators(source: Surface, exported: Collection[str]) -> Surface:
+    """Return the source without the operators of NOT_EXPORTED, except those that are exported."""
+    known = {*source.lowerings, *source.fallbacks} - {*exported}
     missing = {name: lowering for name, lowering in NOT_EXPORTED.items() if name in known}
     lowerings, fallbacks = ({**those, **missing} for those in (source.lowerings, source.fallbacks))
     return replace(source, lowerings=lowerings, fallbacks=fallbacks) if missing else source
@@ -159,6 +159,7 @@ def make_route(
     ones: str = "",
     recipes: RecipesOfSource = lambda _lowerings: {},
     batch: BatchExport | None = None,
+    exported: Collection[str] = (),
     **fields: object,
 ) -> Surface:
     """Return the surface of a route.
@@ -168,7 +169,8 @@ def make_route(
     to_numpy: converts `x`, the array of the runtime, to channels first. without_dtypes: dtypes that the runtime does
     not take. ones: for models whose inputs have symbolic extents, the template of an array of another size.
     recipes: returns what to write instead of calls that do not survive. batch: how several programs become one model,
-    if the extents are fixed and `run` runs such models. fields: further fields of the surface.
+    if the extents are fixed and `run` runs such models. exported: the operators of NOT_EXPORTED that the route exports.
+    fields: further fields of the surface.
     """
 
     def wrapper(runner: ModelRunner | None, sizes: Sizes) -> ProgramWrapper:
@@ -191,7 +193,7 @@ def make_route(
         return replace(surface, with_sizes=lambda one, sizes: replace(one, wrap_program=wrapper(runner, sizes)))
 
     route = replace(
-        _without_new_operators(source),
+        _without_new_operators(source, exported),
         name=name,
         to_numpy=to_numpy,
         words={},

@@ -16,7 +16,7 @@ from conformance.adapters.routes.onnx_runtimes import (
     TO_NUMPY,
 )
 from conformance.adapters.routes.recipes import torch_recipes
-from conformance.adapters.routes.route import FIXED, BatchExport, make_route, module_lines
+from conformance.adapters.routes.route import FIXED, NOT_EXPORTED, BatchExport, make_route, module_lines
 from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("torch", "onnx", "onnxscript", "onnxruntime", "openvino", "numpy")
@@ -127,6 +127,7 @@ SURFACES = tuple(
         ones=ones,
         recipes=torch_recipes,
         batch=_batch(exporter),
+        exported=NOT_EXPORTED,
         bfloat16=None,
     )
     for ones in ("", ONES)

@@ -86,10 +86,29 @@ def _window_outcomes(run: RunJobs, window: Sequence[Job], history: _History) -> 
                 halves += _halves(numbers)
         batches = halves
     alone = [number for number in range(len(window)) if number not in outcomes]
-    outcomes.update(zip(alone, run(window[number] for number in alone), strict=True))
+    yielded = 0
+    for number, outcome in zip(alone, run(window[number] for number in alone), strict=True):
+        outcomes[number] = outcome
+        # The caller judges these outcomes while further jobs run.
+        for ready in _ready(window, outcomes, yielded):
+            yield ready
+            yielded += 1
     for number in _evaluated(run, window, outcomes):
         outcomes[number] = replace(outcomes[number], evaluated=True)
-    yield from (outcomes[number] for number in range(len(window)))
+    yield from (outcomes[number] for number in range(yielded, len(window)))
+
+
+def _ready(window: Sequence[Job], outcomes: Mapping[int, ProgramOutcome], start: int) -> list[ProgramOutcome]:
+    """Return the outcomes from a number to the first one that is missing or will be evaluated."""
+    numbers = range(start, len(window))
+    end = next((n for n in numbers if n not in outcomes or _evaluates(window[n], outcomes[n])), len(window))
+    return [outcomes[number] for number in range(start, end)]
+
+
+def _evaluates(job: Job, outcome: ProgramOutcome) -> bool:
+    """Whether another implementation than the runtime runs the model of a refused job."""
+    part = job.part
+    return outcome.kind == Outcome.REJECTED and part is not None and part.has_value and bool(part.batch.evaluation)
 
 
 def _evaluated(run: RunJobs, window: Sequence[Job], outcomes: Mapping[int, ProgramOutcome]) -> Iterator[int]:
@@ -99,7 +118,7 @@ def _evaluated(run: RunJobs, window: Sequence[Job], outcomes: Mapping[int, Progr
     """
     groups: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
     for number, job in enumerate(window):
-        if outcomes[number].kind == Outcome.REJECTED and job.part and job.part.has_value and job.part.batch.evaluation:
+        if job.part and _evaluates(job, outcomes[number]):
             groups[job.program.surface, job.program.mode, job.part.kind].append(number)
     batches = [one for numbers in groups.values() for one in _divided(numbers, _size_limit(window[numbers[0]]))]
     jobs = [_batch_job([window[n] for n in one], evaluates=True) for one in batches]

@@ -217,3 +217,10 @@ def test_model_of_keras_with_two_inputs_gets_both():
         text = program_text(CASES["max_unpool/1d-overlapping-windows"], route)
         assert "def build(x, indices):" in text
         assert len(re.findall(r"convert_to_numpy\((?:x|indices)\)", text)) == 2
+
+
+@pytest.mark.parametrize("case", ["lrn/2d-alexnet", "affine_grid/2d-all-numbers"])
+def test_routes_run_new_operators_only_if_they_list_them(case):
+    routes = {one.name: one for one in ROUTES}
+    assert program_text(CASES[case], routes["torch.onnx→onnxruntime"])
+    assert isinstance(translate(CASES[case], routes["torch.export→executorch"]), Unsupported)

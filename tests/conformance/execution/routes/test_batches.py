@@ -216,6 +216,15 @@ def refused_job(value=-1, *, batch=EVALUATED, has_value=True, passes=True):
     return replace(one, part=replace(one.part, kind="conv int8", has_value=has_value))
 
 
+def test_outcomes_are_yielded_before_the_next_program_runs_alone():
+    runner = Runner()
+    outcomes = batched_outcomes(runner, [job(1), job(2), job(3, passes=False), job(4), job(5, passes=False)])
+    assert [next(outcomes).arrays[0].flat[0] for _ in range(3)] == [2, 3, 4]
+    assert runner.alone == [3]
+    assert [outcome.arrays[0].flat[0] for outcome in outcomes] == [5, 6]
+    assert runner.alone == [3, 5]
+
+
 @pytest.mark.parametrize(
     ("jobs", "evaluated"),
     [
