@@ -16,7 +16,7 @@ class Change(Enum):
     IMAGES = r"\b(images?|batch)\b"
     CHANNELS = r"\b(channels?|groups?)\b"
     AXES = r"\b(dimensions?|axes|axis|planes?|volumes|rows|columns)\b"
-    REPEATED_AXES = r"\b(dimensions?|axes|axis|planes?|volumes|rows|columns|cells|size|windows)\b"
+    REPEATED_AXES = r"\b(dimensions?|axes|axis|planes?|volumes|rows|columns|cells|size|windows|bins)\b"
     EXTENT = r"\b(cells|size|windows|planes?|rows|columns|bins|positions?)\b"
     WINDOW = r"\b(windows?|kernel|cells|size|stride|planes?|positions?)\b"
     DTYPE = r"\b(dtype|float16|float32|float64|bfloat16)\b"
