@@ -278,6 +278,8 @@ class _VariantMaker:
         if never is None or self.output == "indices" or "min" in self.case.operator or not all(self.case.shape):
             return
         window = self._last_window()
+        if window and self._has_window_of_nan(window):  # further cells would be its only numbers
+            return
         for target in EXTENTS if window else ():
             for at_end in (True, False) if target > window else ():
                 yield self._with_window(window, target, never, at_end=at_end)
@@ -292,6 +294,10 @@ class _VariantMaker:
         window: int = parameters["window"][-1]
         separate = window == parameters["stride"][-1] and parameters["padding"][-1] == (0, 0)
         return window if separate and parameters["dilation"][-1] == 1 and extent % window == 0 else 0
+
+    def _has_window_of_nan(self, window: int) -> bool:
+        blocks = self.arrays["x"].astype(float).reshape(-1, window)
+        return bool(np.isnan(blocks).all(axis=1).any())
 
     def _number_never_selected(self) -> float | None:
         """Return a number that is no maximum beside a number of x; None if there is none."""
