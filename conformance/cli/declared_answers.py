@@ -30,8 +30,9 @@ def print_declared_answers(
         for case in loading.load_catalogue().cases
         if isinstance(case.expect, Answers) and (not operators or case.operator in operators)
     ]
+    ledger = target.ledger().for_generated_cases()
     with LocalEvaluator(
-        target.backend, target.python, target.ledger(), surfaces=surfaces, limits=limits, jobs=jobs
+        target.backend, target.python, ledger, surfaces=surfaces, limits=limits, jobs=jobs
     ) as evaluator:
         found = compare_declared_answers(evaluator, cases)
     for line in contradiction_lines(found.contradictions):

@@ -125,6 +125,7 @@ FEATURES = (
     Feature("batch", lambda case: case.shape[0]),
     Feature("channels", lambda case: case.shape[1]),
     Feature("monochrome", lambda case: case.shape[1] == 1, "one channel"),
+    Feature("empty", lambda case: 0 in case.shape),
     Feature("extent", lambda case: compact_value(case.shape[2:])),
     Feature("level", lambda case: case.level),
 )

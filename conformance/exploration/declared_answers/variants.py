@@ -22,6 +22,7 @@ from conformance.cases.invalid import VIOLATIONS
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
 from conformance.cases.invalid.parameters import violates
 from conformance.cases.operators import CHANNEL_GEOMETRIES, OPERATORS, PARAMETERS, Arithmetic, Geometry
+from conformance.exploration.declared_answers.conditions import Change
 from conformance.judging.expected import Expected, compute_expected
 
 Index = tuple[Any, ...]
@@ -37,10 +38,17 @@ SPREADS = (1, 3)
 """Extents of an added spatial axis, along which the numbers of the case repeat."""
 EXTENTS = (3, 4, 8, 16, 17, 64, 65)
 """Extents of a lengthened axis and of widened windows, as far as the strides allow."""
+DEPENDENT_CHANNELS = CHANNEL_GEOMETRIES | {Geometry.CHANNELS, Geometry.POINTS}
+"""Geometries with results that depend on several channels, or on axes that are no channels."""
 MAX_RANK = 3
 BATCH_AXIS, CHANNEL_AXIS, FIRST_SPATIAL_AXIS = range(3)
+PLANE_CHANGES = {BATCH_AXIS: Change.IMAGES, CHANNEL_AXIS: Change.CHANNELS}
 PLANE_INPUTS = frozenset({"x", "grad", "indices", "samples", "draws"})
 """Inputs with a batch and channels."""
+IMAGE_INPUTS = PLANE_INPUTS | {"grid"}
+"""Inputs with a batch."""
+CHANNEL_INPUTS = frozenset({"kernel", "bias"})
+"""Inputs whose first axis is the output channels."""
 SPATIAL_INPUTS = frozenset({"x", "grad", "indices", "kernel"})
 """Inputs with spatial axes."""
 NEUTRAL_PARAMETERS: Mapping[str, Any] = {
@@ -66,7 +74,7 @@ class Variant:
 
     name: the change, empty for the case itself. base: the case. case: the changed case.
     parts: the parts of the output that must give the answer. expected: the answers, in the dtype of the variant.
-    changed_answers: answers that the change does not leave as they are.
+    change: what the change is of. changed_answers: answers that the change does not leave as they are.
     """
 
     name: str
@@ -74,6 +82,7 @@ class Variant:
     case: Case
     parts: tuple[Index, ...]
     expected: Expected
+    change: Change = Change.NOTHING
     changed_answers: frozenset[str] = frozenset()
 
     @property
@@ -122,11 +131,12 @@ class _VariantMaker:
         self.rank = len(case.shape) - FIRST_SPATIAL_AXIS
         self.output = case.parameters.get("output")
         self.sums_batch = self.output in {"kernel", "bias"}
+        self.has_independent_channels = self.operator.geometry not in DEPENDENT_CHANNELS and self.output != "grid"
 
-    def _variant(self, name: str, arrays: Arrays, *parts: Index, **changes: Any) -> Variant:
+    def _variant(self, change: Change, name: str, arrays: Arrays, *parts: Index, **changes: Any) -> Variant:
         """Return a variant with other arrays; changes: other fields of the case."""
         inputs = {key: _literal(array, self.case.inputs[key].dtype) for key, array in arrays.items()}
-        return Variant(name, self.case, self._renamed(name, inputs=inputs, **changes), parts, self.expected)
+        return Variant(name, self.case, self._renamed(name, inputs=inputs, **changes), parts, self.expected, change)
 
     def _renamed(self, name: str, **changes: Any) -> Case:
         convention = str(self.case.convention_id).partition("/")[2]
@@ -145,20 +155,21 @@ class _VariantMaker:
         groups = self.case.parameters.get("groups")
         for axis, counts in ((BATCH_AXIS, BATCHES), (CHANNEL_AXIS, CHANNELS)):
             extent = self._extent(axis)
-            if extent is None or (axis == CHANNEL_AXIS and self.operator.geometry in CHANNEL_GEOMETRIES):
+            if extent is None or (axis == CHANNEL_AXIS and not self.has_independent_channels):
                 continue
             for count in counts:
                 tiled = {key: self._tile(key, array, axis, count) for key, array in self.arrays.items()}
                 parts = [_part(axis, number * extent, extent) for number in range(count)]
                 changed = {"groups": groups * count} if axis == CHANNEL_AXIS and groups else {}
                 name = f"batch {count}" if axis == BATCH_AXIS else f"{'groups' if groups else 'channels'} {count}"
-                yield self._variant(name, tiled, *parts, parameters={**self.case.parameters, **changed})
+                parameters = {**self.case.parameters, **changed}
+                yield self._variant(PLANE_CHANGES[axis], name, tiled, *parts, parameters=parameters)
 
     @staticmethod
     def _tile(name: str, array: Array, axis: int, count: int) -> Array:
-        if name in PLANE_INPUTS:
+        if name in (IMAGE_INPUTS if axis == BATCH_AXIS else PLANE_INPUTS):
             return np.concatenate([array] * count, axis)
-        return array if axis == BATCH_AXIS else np.concatenate([array] * count)
+        return np.concatenate([array] * count) if axis == CHANNEL_AXIS and name in CHANNEL_INPUTS else array
 
     def planes_among_others(self) -> Iterator[Variant]:
         """Yield the case as one channel or image of several, of which the others have ordinary numbers."""
@@ -167,14 +178,17 @@ class _VariantMaker:
         for axis, label, counts in ((BATCH_AXIS, "image", (2, 3)), (CHANNEL_AXIS, "channel", (3, 8, 16, 17))):
             if self._extent(axis) != 1 or self.case.shape[axis] != 1:
                 continue
+            if axis == CHANNEL_AXIS and not self.has_independent_channels:
+                continue
             for count in counts:
                 for place in sorted({0, count // 2, count - 1}):
                     arrays = {key: _among_others(array, axis, place, count) for key, array in self.arrays.items()}
-                    yield self._variant(f"{label} {place} of {count}", arrays, _part(axis, place, 1))
+                    part = _part(axis, place, 1)
+                    yield self._variant(PLANE_CHANGES[axis], f"{label} {place} of {count}", arrays, part)
 
     def higher_ranks(self) -> Iterator[Variant]:
         """Yield the case with one or two more spatial axes of extent 1, or along which its numbers repeat."""
-        if {"samples", "draws"} & set(self.arrays):
+        if {"samples", "draws", "grid"} & set(self.arrays) or self.operator.geometry is Geometry.POINTS:
             return
         one_only = self.sums_batch or self.output == "indices" or "indices" in self.arrays
         one_only = one_only or self.operator.geometry is Geometry.GLOBAL
@@ -196,7 +210,8 @@ class _VariantMaker:
         part = WHOLE if self.output == "bias" else (*(slice(None),) * axis, *(extent - 1,) * added)
         where = "before" if axis == FIRST_SPATIAL_AXIS else "after"
         name = f"rank {self.rank + added}, axes of {extent} {where}"
-        return self._variant(name, arrays, part, parameters=parameters, expect=Answers(named))
+        change = Change.AXES if extent == 1 else Change.REPEATED_AXES
+        return self._variant(change, name, arrays, part, parameters=parameters, expect=Answers(named))
 
     @staticmethod
     def _lifted(parameters: Mapping[str, Any], added: int, axis: int, extent: int) -> dict[str, Any]:
@@ -230,10 +245,10 @@ class _VariantMaker:
         if before == 0:
             start = windows * stride if "grad" in self.arrays else windows
             arrays = self._with_windows(place, windows, stride, at_end=False)
-            yield self._variant(f"{name}, last windows", arrays, _part(place, start))
+            yield self._variant(Change.EXTENT, f"{name}, last windows", arrays, _part(place, start))
         if after == 0 and answer_extent is not None and self._is_covered(axis):
             arrays = self._with_windows(place, windows, stride, at_end=True)
-            yield self._variant(f"{name}, first windows", arrays, _part(place, 0, answer_extent))
+            yield self._variant(Change.EXTENT, f"{name}, first windows", arrays, _part(place, 0, answer_extent))
 
     def _is_covered(self, axis: int) -> bool:
         """Whether the windows of a pooling have no remainder on an axis."""
@@ -263,6 +278,8 @@ class _VariantMaker:
         if never is None or self.output == "indices" or "min" in self.case.operator or not all(self.case.shape):
             return
         window = self._last_window()
+        if window and self._has_window_of_nan(window):  # further cells would be its only numbers
+            return
         for target in EXTENTS if window else ():
             for at_end in (True, False) if target > window else ():
                 yield self._with_window(window, target, never, at_end=at_end)
@@ -277,6 +294,10 @@ class _VariantMaker:
         window: int = parameters["window"][-1]
         separate = window == parameters["stride"][-1] and parameters["padding"][-1] == (0, 0)
         return window if separate and parameters["dilation"][-1] == 1 and extent % window == 0 else 0
+
+    def _has_window_of_nan(self, window: int) -> bool:
+        blocks = self.arrays["x"].astype(float).reshape(-1, window)
+        return bool(np.isnan(blocks).all(axis=1).any())
 
     def _number_never_selected(self) -> float | None:
         """Return a number that is no maximum beside a number of x; None if there is none."""
@@ -301,7 +322,7 @@ class _VariantMaker:
         part = (..., cells) if "grad" in self.arrays else WHOLE
         name = f"window of {target}, {'first' if at_end else 'last'} cells"
         arrays = {**self.arrays, "x": wide.reshape(*x.shape[:-1], -1)}
-        variant = self._variant(name, arrays, part, parameters=parameters)
+        variant = self._variant(Change.WINDOW, name, arrays, part, parameters=parameters)
         if not np.isnan(x.astype(float)).any():
             return variant
         return replace(variant, changed_answers=CHANGED_BY_CELLS_AFTER if at_end else CHANGED_BY_CELLS_BEFORE)
@@ -310,8 +331,10 @@ class _VariantMaker:
         """Yield the case with other floating dtypes that represent all its numbers."""
         if self.case.dtype not in FLOATING_DTYPES or DTYPE_CONVENTION.search(str(self.case.convention_id)):
             return
+        if self.operator.geometry is Geometry.CHANNELS:  # the answers are rounded numbers, which differ by dtype
+            return
         # NumPy arrays in the other byte order cannot have the dtype bfloat16.
-        known = FLOATING_DTYPES if ARRAYS_KEY not in self.case.parameters else FLOATING_DTYPES & set(np.sctypeDict)
+        known = FLOATING_DTYPES - ({"bfloat16"} if ARRAYS_KEY in self.case.parameters else set())
         for dtype in sorted(known - {self.case.dtype}):
             variant = self._with_dtype(dtype)
             if variant:
@@ -328,7 +351,7 @@ class _VariantMaker:
             return None
         case = self._renamed(dtype, inputs=inputs, expect=Answers(named))  # type: ignore[arg-type]
         try:
-            return Variant(dtype, self.case, case, (WHOLE,), compute_expected(case))
+            return Variant(dtype, self.case, case, (WHOLE,), compute_expected(case), Change.DTYPE)
         except CatalogueError:  # the answers are equal in this dtype
             return None
 

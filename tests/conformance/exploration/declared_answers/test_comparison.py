@@ -1,13 +1,15 @@
 """Surfaces that give their declared answer in the case of a convention, and another one in a variant."""
 
 import sys
+from dataclasses import replace
 
 import pytest
 
-from conformance.adapters.api import Unsupported
+from conformance.adapters.api import Declaration, Unsupported
 from conformance.catalogue import loading
 from conformance.execution.job import Limits
 from conformance.exploration.declared_answers.comparison import Count, compare_declared_answers
+from conformance.exploration.declared_answers.variants import variants_of
 from conformance.exploration.evaluation import LocalEvaluator
 from conformance.judging.ledger import Ledger
 from tests.support.fake_backends import backend, declares, right_maximum, surface
@@ -16,13 +18,13 @@ CONVENTION = "max_pool/window-of-nan"
 WITHOUT_NAN = "x = np.where(np.isnan(x), -np.inf, x).astype(x.dtype)"
 
 
-def compared(*lines, answer="nan", **keywords):
+def compared(*lines, answer="nan", cases=(), **keywords):
     """Return the comparison of the correct maximum, followed by lines that change it, in the case of a convention."""
     (case,) = [one for one in loading.load_convention_cases("max_pool") if one.id == CONVENTION]
-    fake = surface("fake.surface", declarations=declares(answer, CONVENTION), **keywords)
+    fake = surface("fake.surface", **{"declarations": declares(answer, CONVENTION), **keywords})
     fake.lowerings["max_pool"] = lambda step: (*right_maximum(step), *lines)
     with LocalEvaluator(backend(fake), sys.executable, Ledger(), limits=Limits(10), jobs=1) as evaluator:
-        return compare_declared_answers(evaluator, [case])
+        return compare_declared_answers(evaluator, cases or [case])
 
 
 def test_a_surface_that_gives_its_answer_in_every_variant_has_no_contradictions():
@@ -42,6 +44,23 @@ def test_an_answer_that_depends_on_a_condition_is_contradicted_where_it_holds(co
     assert {one.observed for one in found.contradictions} == {"minus-infinity"}
     assert {one.declared for one in found.contradictions} == {"nan"}
     assert found.counts[Count.AGREED] > 0
+
+
+def test_an_answer_within_the_declared_condition_is_no_contradiction():
+    condition = Declaration("nan", depends_on="the dtype", by_case={f"{CONVENTION}-in-float64": "minus-infinity"})
+    lines = ("if x.dtype == np.float64:", f"    {WITHOUT_NAN}")
+    found = compared(*lines, declarations={CONVENTION: condition})
+    assert not found.contradictions
+    assert found.counts[Count.WITHIN_CONDITION] == 1
+
+
+def test_a_variant_with_the_call_of_another_case_is_not_compared():
+    (case,) = [one for one in loading.load_convention_cases("max_pool") if one.id == CONVENTION]
+    variant = next(one for one in variants_of(case) if one.name == "float64")
+    alone, both = compared(), compared(cases=[case, replace(variant.case, id=f"{CONVENTION}-in-float64")])
+    names = [*variants_of(case), *variants_of(variant.case)]
+    assert sum(alone.counts.values()) == len(list(variants_of(case)))
+    assert sum(both.counts.values()) < len(names)
 
 
 def test_parts_with_several_answers_are_observed_together():

@@ -9,7 +9,9 @@ from conformance.catalogue import loading
 from conformance.exploration.declared_answers.variants import NEUTRAL_PARAMETERS, OUTPUT_SIZES, variants_of
 from conformance.judging.expected import compute_reference
 
-OPERATORS = ("avg_pool", "conv", "global_max_pool", "max_pool", "max_pool_grad", "pad", "max_unpool", "resize")
+OPERATORS = (
+    "avg_pool", "conv", "global_max_pool", "grid_sample", "max_pool", "max_pool_grad", "pad", "max_unpool", "resize"
+)  # fmt: skip
 
 
 def convention(case_id):
@@ -62,6 +64,20 @@ def test_blocks_are_not_repeated_in_the_channels(operator):
     names = names_of(f"{operator}/order-by-default")
     assert "batch 2" in names
     assert not any(name.startswith("channel") for name in names)
+
+
+def test_channels_that_depend_on_each_other_are_not_repeated():
+    """Normalization adds the squares of neighboring channels, and affine_grid has a matrix per image."""
+    for case_id in ("lrn/alpha-over-size", "affine_grid/align-corners-by-default"):
+        names = names_of(case_id)
+        assert "batch 2" in names
+        assert not any(name.startswith("channel") for name in names)
+
+
+def test_coordinates_are_repeated_in_the_batch_and_have_no_further_axis():
+    names = names_of("grid_sample/nan-coordinate-with-nearest")
+    assert {"batch 2", "channels 3"} <= set(names)
+    assert not any(name.startswith("rank") for name in names)
 
 
 def test_a_convention_about_a_dtype_has_no_variants_in_other_dtypes():
