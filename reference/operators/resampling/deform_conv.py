@@ -276,7 +276,7 @@ class _Deformed:
             columns = points.sample_signs(to_float64(self.x), self.taps)
             return self.correlated(_signs(grad), points.masked(columns, _signs(self.mask)))
 
-        terms = self.terms(self.kernel.shape, max(len(self.x) * points.count, 1))
+        terms = self.terms(self.kernel.shape, len(self.x) * points.count)
         return tap_sums(
             [grad, self.x, self.mask],
             [self.taps],

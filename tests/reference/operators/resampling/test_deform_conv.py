@@ -247,6 +247,15 @@ def test_the_bound_includes_zero_at_a_point_that_may_be_rounded_to_the_end():
     assert far.bound().max() < 1e-3
 
 
+def test_coordinates_of_float64_are_rounded_to_float64():
+    x, one = ROW.astype(np.float64), ONE.astype(np.float64)
+    offset = at_row(4 - 1e-9, 1 + 1e-7, 2.5, 0.5, dtype=np.float64)
+    got = OPERATORS["deform_conv"](x, offset, one, padding_mode="inside")
+    assert got.bound().max() < 1e-11
+    slopes = OPERATORS["deform_conv_grad"](np.ones((1, 1, 1, 4)), x, offset, one)[1]
+    assert slopes.bound()[0, 1].max() < 1e-11
+
+
 def test_the_derivative_at_a_cell_allows_both_sides():
     offset = at_row(1, 2, 0.5, 2.5)
     got = OPERATORS["deform_conv_grad"](np.ones((1, 1, 1, 4), np.float32), ROW, offset, ONE)[1]
