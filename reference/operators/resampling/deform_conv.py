@@ -65,9 +65,8 @@ def deform_conv(
     value 0 and the last cell of an axis is repeated (inside). Returns (n, out, *output), in the dtype of x.
     A cell with weight 0 is not read. An interpolated value is a factor also if it is 0, so 0 · inf is NaN. Raises
     ValueError for bad parameters, TypeError for dtypes. Sources: ONNX DeformConv-22,
-    https://onnx.ai/onnx/operators/onnx__DeformConv.html; OpenVINO DeformableConvolution-8 with its attribute
-    bilinear_interpolation_pad (inside: false), https://docs.openvino.ai/2026/documentation/openvino-ir-format/
-    operation-sets/operation-specs/convolution/deformable-convolution-8.html
+    https://onnx.ai/onnx/operators/onnx__DeformConv.html; for inside mxnet.nd.contrib.DeformableConvolution of MXNet
+    1.9.1, and OpenVINO 2026.4.1 with bilinear_interpolation_pad=False.
     """
     call = _Deformed.of(x, offset, kernel, mask, bias, stride, padding, dilation, groups, offset_groups, padding_mode)
     return call.value()
@@ -277,7 +276,7 @@ class _Deformed:
             columns = points.sample_signs(to_float64(self.x), self.taps)
             return self.correlated(_signs(grad), points.masked(columns, _signs(self.mask)))
 
-        terms = self.terms(self.kernel.shape, max(len(self.x) * points.count, 1))
+        terms = self.terms(self.kernel.shape, len(self.x) * points.count)
         return tap_sums(
             [grad, self.x, self.mask],
             [self.taps],

@@ -102,6 +102,18 @@ def test_literal_results():
     assert values(4, 3.75, -0.25, 0) == [0, 16, 6, 8]
 
 
+def test_parameters_that_are_not_given_have_the_defaults_of_onnx():
+    (x, offset, kernel, mask, bias), output, rules = random_call("plain")
+    given = {**rules, "padding_mode": "zeros"}
+    for call in ([x, offset, kernel], [x, offset, kernel, mask, bias]):
+        assert reference.deform_conv(*call).tolist() == reference.deform_conv(*call, **given).tolist()
+        grad = np.ones((1, 2, *output), np.float32)
+        pairs = zip(
+            reference.deform_conv_grad(grad, *call), reference.deform_conv_grad(grad, *call, **given), strict=True
+        )
+        assert all(one.tolist() == other.tolist() for one, other in pairs)
+
+
 @pytest.mark.parametrize("padding_mode", ["zeros", "inside"])
 def test_points_far_outside_have_the_value_zero(padding_mode):
     assert values(-2, 5, 1e10, -3e38, padding_mode=padding_mode) == [0, 0, 0, 0]
@@ -181,6 +193,14 @@ def test_gradients_that_are_not_finite_follow_the_products():
     assert of_mask.tolist() == [[[[np.inf, 4]]]]
 
 
+def test_a_slope_of_zero_stays_zero_beside_gradients_that_are_not_finite():
+    x = np.full((1, 1, 1, 3), 2, np.float32)
+    grad = np.array([[[[np.inf, 1, 1]]]], np.float32)
+    of_offset = reference.deform_conv_grad(grad, x, at_row(0.5, 0.5, 1), ONE)[1][0, :, 0]
+    assert np.isnan(of_offset[1, 0])
+    assert of_offset[:, 1:].tolist() == [[-2, -2], [0, 0]]
+
+
 def test_an_infinite_kernel_reaches_the_gradients_of_x_offset_and_mask():
     kernel = np.array([[[[np.inf]]]], np.float32)
     x = np.array([[[[2, 4]]]], np.float32)
@@ -245,6 +265,15 @@ def test_the_bound_includes_zero_at_a_point_that_may_be_rounded_to_the_end():
     assert exact.bound()[0, 0, 0, 0] >= 64
     far = OPERATORS["deform_conv"](ROW, at_row(3.99, 4, -0.0, 0), ONE, padding_mode="inside")
     assert far.bound().max() < 1e-3
+
+
+def test_coordinates_of_float64_are_rounded_to_float64():
+    x, one = ROW.astype(np.float64), ONE.astype(np.float64)
+    offset = at_row(4 - 1e-9, 1 + 1e-7, 2.5, 0.5, dtype=np.float64)
+    got = OPERATORS["deform_conv"](x, offset, one, padding_mode="inside")
+    assert got.bound().max() < 1e-11
+    slopes = OPERATORS["deform_conv_grad"](np.ones((1, 1, 1, 4)), x, offset, one)[1]
+    assert slopes.bound()[0, 1].max() < 1e-11
 
 
 def test_the_derivative_at_a_cell_allows_both_sides():
