@@ -112,9 +112,17 @@ class TaskJudge:
                 return entry
         return None
 
+    def _entry_of_any_part(self, task: Task) -> LedgerEntry | None:
+        """Return the ledger entry of a task: of its surface, or of the source or the runtime of its route."""
+        parts = (None, Part.SOURCE, Part.RUNTIME) if task.surface.route else (None,)
+        return next(filter(None, (self.ledger_entry(task, part) for part in parts)), None)
+
     def expected_failures(self, task: Task) -> frozenset[str]:
-        """Return the fatal outcomes and flakiness that the ledger or a declaration lists for a task."""
-        entry = self.ledger_entry(task)
+        """Return the fatal outcomes and flakiness that the ledger or a declaration lists for a task.
+
+        A route can crash where its source or its runtime does.
+        """
+        entry = self._entry_of_any_part(task)
         listed = [*entry.kinds] if entry else []
         convention, surface = task.case.convention_id, self._surfaces[task.surface.name]
         if convention and (declaration := surface.declaration_for(convention, task.case.id)):
@@ -128,8 +136,9 @@ class TaskJudge:
         """
         convention, surface = task.case.convention_id, self._surfaces[task.surface.name]
         declaration = surface.declaration_for(convention, task.case.id) if convention else None
-        is_listed = any(self.ledger_entry(task, part) for part in (None, Part.SOURCE, Part.RUNTIME))
-        return is_listed or (declaration is not None and declaration.answer in EXCEPTION_ANSWERS)
+        return self._entry_of_any_part(task) is not None or (
+            declaration is not None and declaration.answer in EXCEPTION_ANSWERS
+        )
 
     def combine_outcomes(self, case: Case, outcomes: Sequence[ProgramOutcome]) -> ProgramOutcome:
         """Combine the outcomes of the repeated runs of a case into one."""

@@ -13,7 +13,7 @@ from conformance.execution.options import RunOptions
 from conformance.execution.routes import batches
 from conformance.execution.routes.batches import batched_outcomes
 from conformance.execution.run import Run
-from conformance.judging.ledger import Ledger
+from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.judging.verdict import ProgramOutcome
 from reports.results import Outcome
 from tests.support.fake_backends import backend, load, program, right_maximum, surface
@@ -268,13 +268,13 @@ def route(export, *, alone="", evaluation=(), evaluator=None):
     return replace(right, lowerings={"max_pool": lowering}, route=stages)
 
 
-def results(tmp_path, surface_of_route, **options):
+def results(tmp_path, surface_of_route, *entries, **options):
     cases = [f"id: c{n}, x: {{values: arange, shape: [1, 1, {n}, {n}]}}, window: 2" for n in range(3, 8)]
     path = tmp_path / "fake.jsonl"
     run = Run(
         backend(surface_of_route, trusted=True),
         load(tmp_path, *cases),
-        Ledger(()),
+        Ledger(entries),
         RunOptions(**options),
         python=sys.executable,
     )
@@ -328,3 +328,14 @@ def test_batch_that_ends_its_process_is_not_run_again(tmp_path):
     ends = (f"open({str(log)!r}, 'a').write(f'{{len(models)}} ')", "os._exit(3)")
     assert [one["status"] for one in results(tmp_path, route(ends))] == ["pass"] * 5
     assert [*map(int, log.read_text().split())] == [4, 2, 2]
+
+
+@pytest.mark.parametrize("part", ["exporter→runtime", "source", "runtime"])
+def test_crash_that_the_ledger_lists_for_a_part_of_the_route_is_not_repeated_and_comes_last(tmp_path, part):
+    log = tmp_path / "cells"
+    crashes = f"open({str(log)!r}, 'a').write(f'{{x.shape[-1]}} '); x.shape[-1] == 1 and os._exit(3)"
+    entry = LedgerEntry("e", ("max_pool/c3",), (part,), ("crashed",), "It ends the process.")
+    found = results(tmp_path, route((EXPORTED,), alone=crashes), entry)
+    assert found[-1]["outcome"] == "crashed"
+    # The first of the other cases runs alone, too. Its output has two cells.
+    assert [*map(int, log.read_text().split())] == [2, 1]
