@@ -28,6 +28,11 @@ class DtypeOrder:
     descending: bool
 
     @property
+    def key_dtype(self) -> DType:
+        """The dtype of the keys."""
+        return _integer_dtype(self.dtype) if self.dtype in FLOAT_DTYPES else self.dtype
+
+    @property
     def lowest_key(self) -> int | bool:
         """The key of the first value of all: of −inf or the least integer, or of +inf or the greatest one."""
         if self.dtype in FLOAT_DTYPES:
@@ -56,7 +61,7 @@ class DtypeOrder:
         """Return the integer keys of x, in the same shape; every NaN gets the one key above all others."""
         if self.dtype not in FLOAT_DTYPES:
             return ~x if self.descending else x
-        keys = _flip_negative(x.view(_integer_dtype(self.dtype)))
+        keys = _flip_negative(x.view(self.key_dtype))
         keys = ~keys if self.descending else keys
         # A NaN with the wrong sign for this direction fell below the infinity at the bottom.
         keys[(keys < self.lowest_key) | (keys > ~self.lowest_key)] = np.iinfo(keys.dtype).max

@@ -1,7 +1,5 @@
 """Grey-scale dilation: the largest sum of a cell and its weight in each window."""
 
-import itertools
-
 import numpy as np
 import numpy.typing as npt
 
@@ -37,7 +35,7 @@ def dilation2d(
     kernel = check_channel_kernel(x, kernel)
     windows = Windows.of(x.shape[2:], kernel.shape[2:], stride, padding, dilation, called="kernel")
     order = DtypeOrder(x.dtype, descending=False)
-    best = np.full((*x.shape[:2], *windows.output), order.lowest_key, order.keys(x[:0]).dtype)
+    best = np.full((*x.shape[:2], *windows.output), order.lowest_key, order.key_dtype)
     for offsets, inputs, outputs in windows.cells():
         target = best[all_planes_index(outputs)]
         np.maximum(target, order.keys(cell_sums(x, kernel, offsets, inputs)), out=target)
@@ -55,6 +53,7 @@ def check_channel_kernel(x: Array, kernel: npt.ArrayLike) -> Array:
 
 def cell_sums(x: Array, kernel: Array, offsets: tuple[int, ...], inputs: tuple[slice, ...]) -> Array:
     """Return some cells of x plus the weight of one cell of the window, rounded; NaN canonical."""
-    weights = kernel[:, 0][all_planes_index(offsets)].reshape(-1, *itertools.repeat(1, x.ndim - 2))
+    index = (*all_planes_index(offsets), *[np.newaxis] * len(offsets))
+    weights = kernel.squeeze(1)[index]
     with np.errstate(all="ignore"):
         return with_canonical_nan(x[all_planes_index(inputs)] + weights)

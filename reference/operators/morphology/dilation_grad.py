@@ -1,6 +1,6 @@
 """The gradient of grey-scale dilation: with respect to x and to the kernel."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -51,19 +51,17 @@ def dilation2d_grad(
     )
 
 
-def _sum_keys(
-    x: Array, kernel: Array, windows: Windows
-) -> Iterator[tuple[tuple[int, ...], SliceTuple, SliceTuple, Array]]:
-    """Yield each cell of the window with the order of its sums, in which equal numbers have equal keys."""
-    order = DtypeOrder(x.dtype, descending=False)
-    for offsets, inputs, outputs in windows.cells():
-        yield offsets, inputs, outputs, order.keys(normalise_nan_and_zero(cell_sums(x, kernel, offsets, inputs)))
-
-
 def _chosen_cells(x: Array, kernel: Array, windows: Windows, ties: str) -> list[Chosen]:
     """Return, for each cell of the window, the windows that give it their gradient."""
-    cells = list(_sum_keys(x, kernel, windows))
-    best = _largest_keys(cells, x, windows)
+    order = DtypeOrder(x.dtype, descending=False)
+    best = np.full((*x.shape[:2], *windows.output), order.lowest_key, order.key_dtype)
+    cells = []
+    for offsets, inputs, outputs in windows.cells():
+        # Equal numbers have equal keys.
+        keys = order.keys(normalise_nan_and_zero(cell_sums(x, kernel, offsets, inputs)))
+        target = best[all_planes_index(outputs)]
+        np.maximum(target, keys, out=target)
+        cells.append((offsets, inputs, outputs, keys))
     free, chosen = np.ones(best.shape, bool), []
     for offsets, inputs, outputs, keys in reversed(cells) if ties == "last" else cells:
         index = all_planes_index(outputs)
@@ -73,15 +71,6 @@ def _chosen_cells(x: Array, kernel: Array, windows: Windows, ties: str) -> list[
             free[index] &= ~is_chosen
         chosen.append((offsets, inputs, outputs, is_chosen))
     return chosen
-
-
-def _largest_keys(cells: list[Chosen], x: Array, windows: Windows) -> Array:
-    order = DtypeOrder(x.dtype, descending=False)
-    best = np.full((*x.shape[:2], *windows.output), order.lowest_key, order.keys(x[:0]).dtype)
-    for _, _, outputs, keys in cells:
-        target = best[all_planes_index(outputs)]
-        np.maximum(target, keys, out=target)
-    return best
 
 
 def _tie_counts(chosen: list[Chosen], shape: tuple[int, ...]) -> Array:
@@ -107,7 +96,7 @@ def _kernel_sums(chosen: list[Chosen], shape: tuple[int, ...]) -> Callable[[Arra
         total = np.zeros(shape, shares.dtype)
         for offsets, _, outputs, is_chosen in chosen:
             given = np.where(is_chosen, shares[all_planes_index(outputs)], 0)
-            total[:, 0][all_planes_index(offsets)] += given.sum(axis=(0, *range(2, given.ndim)))
+            total.squeeze(1)[all_planes_index(offsets)] += given.sum(axis=(0, *range(2, given.ndim)))
         return total
 
     return add
