@@ -189,7 +189,7 @@ class _Sampling:
         total = np.zeros((*self.output[:2], math.prod(self.sizes)), shares)
         for item, plane in enumerate(_flat(grad)):
             added = weigh(plane[:, :, None], weights[item])
-            np.add.at(total[item].T, cells[item].ravel(), added.reshape(len(plane), -1).T)
+            np.add.at(total[item].T, cells[item].ravel(), added.reshape(len(plane), cells[item].size).T)
         return total.reshape(self.x.shape)
 
     def dot(self, arrays: Sequence[Array], maps: Sequence[TapMap]) -> Array:

@@ -1,5 +1,6 @@
 """Tests of reference.operators.normalization.response_normalization."""
 
+import decimal
 import math
 import re
 from fractions import Fraction
@@ -178,6 +179,9 @@ def test_a_channel_beside_an_infinity_has_no_share_in_other_gradients():
     # The second channel is 0, and 0 times infinity is NaN.
     got = reference.lrn_grad(grad, column(1, 0, 1, 1, 1), 3, alpha=3, beta=1).ravel()
     np.testing.assert_array_equal(got[:4], np.array([0, np.nan, np.nan, -np.inf], np.float32))
+    # With a power of -1, D is a factor, so an infinity is one of every product.
+    got = reference.lrn_grad(np.ones((1, 2, 1), np.float32), column(1, np.inf), 3, alpha=3, beta=-1).ravel()
+    assert got.tolist() == [np.inf, np.inf]
     # Without alpha, the gradient is divided by a power of k.
     got = reference.lrn_grad(np.ones((1, 2, 1), np.float32), column(np.inf, 3), 1, alpha=0, beta=1, k=2).ravel()
     np.testing.assert_array_equal(got, np.array([np.nan, 0.5], np.float32))
@@ -233,6 +237,8 @@ def test_a_bound_is_never_undefined():
         for name, arrays in (("lrn", 1), ("lrn_grad", 2)):
             exact = reference.OPERATORS[name](*[column(value, dtype=np.float64)] * arrays, 3)
             assert not np.isnan(exact.bound()).any()
+    beside = reference.OPERATORS["lrn_grad"](np.ones((1, 3, 1)), column(1, 2, np.inf, dtype=np.float64), 3)
+    assert np.isfinite(beside.bound()[0, 0]).all()
 
 
 # Two channels with the same base: 1 + (2² + 1²) = 6.
@@ -271,6 +277,10 @@ def test_a_perturbed_size_has_a_second_order():
     assert_close(size, [3 * math.exp(exponent), 0])
     assert_close(off, [3 * math.expm1(exponent) / u, 0])
     assert perturbed(np.zeros(1), np.full(1, np.inf), u)[1].tolist() == [0]
+    # Both are rounded up, by less than 2 ** -38.
+    powers = Fraction(decimal.Context(prec=40).exp(decimal.Decimal(exponent)))
+    for got, exact in ((size[0], 3 * powers), (off[0], 3 * (powers - 1) / Fraction(u))):
+        assert exact < Fraction(got) < exact * (1 + Fraction(1, 2**38))
 
 
 def test_the_bound_of_a_quotient_has_one_term():

@@ -99,6 +99,16 @@ def test_fixed_point_rounds_twice():
     assert convolve([100, -100], **given) == [50, -50]
 
 
+def test_the_factor_of_fixed_point_has_31_digits():
+    # With 30 or 32 digits the result is 101.
+    given = {"x_scale": 1, "y_scale": 75772.46875, "requantization": "fixed_point", "round_mode": "half_up"}
+    assert convolve([0], bias=np.array([7690905], np.int32), **given) == [102]
+
+
+def test_a_product_of_scales_may_be_the_smallest_normal_number():
+    assert convolve([3], x_scale=2.0**-63, w_scale=2.0**-63, y_scale=2.0**-126) == [3]
+
+
 def test_ties_depend_on_the_place_of_the_zero_point():
     for requantization in ("product", "reciprocal", "exact"):
         assert convolve([-3, -1, 1, 3], y_zero_point=1, requantization=requantization) == [-1, 1, 1, 3]
@@ -198,7 +208,7 @@ def test_integer_convolutions_have_the_numbers_of_the_node_test_of_onnx():
 
 
 def test_terms_are_the_products_of_real_cells_and_the_bias():
-    x, kernel, bias = np.ones((1, 4, 3), np.int8), np.ones((2, 2, 3), np.int8), np.ones(2, np.int32)
+    x, kernel, bias = np.ones((1, 4, 3), np.int8), np.ones((4, 2, 3), np.int8), np.ones(4, np.int32)
     sums = reference.OPERATORS["conv_integer"](x, kernel, padding=1, groups=2)
     assert np.unique(sums.terms).tolist() == [4, 6]
     exact = reference.OPERATORS["quantized_conv"](x, kernel, bias, padding=1, groups=2, **SCALES)

@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 import reference
 from reference import OPERATORS
 from reference.arithmetic.rounding import round_to
+from reference.operators.resampling.grid_sampling import _Sampling
 from tests.support.loop_grid_sample import gradient_of_grid, gradient_of_x, loop_grid_sample
 
 MODES = ("nearest", "linear", "cubic")
@@ -177,6 +178,68 @@ def test_the_derivative_at_a_cell_allows_both_sides():
     _, got = OPERATORS["grid_sample_grad"](grad, x, points(-0.25), (1, 1))
     assert got.value.tolist() == [[[[32, 0]]]]
     assert (got.bound()[..., 0] >= 16).all()
+
+
+def test_terms_are_counted():
+    x, grid = np.arange(10, dtype=np.float32).reshape(1, 2, 5), np.array([[[-0.3], [0.1], [0.9]]], np.float32)
+    for mode, taps in (("linear", 2), ("cubic", 4)):
+        assert np.unique(OPERATORS["grid_sample"](x, grid, 3, mode=mode).terms).tolist() == [taps]
+        of_x, of_grid = OPERATORS["grid_sample_grad"](np.ones((1, 2, 3), np.float32), x, grid, 3, mode=mode)
+        # A product of x, two channels and the weights, with a factor for the axis.
+        assert np.unique(of_grid.terms).tolist() == [taps * 2 + 1]
+        assert of_x.terms.any()
+    # The points are at 1.25, 2.25 and 4.25 cells, each between two cells; the last one between cell 4 and no cell.
+    of_x, _ = OPERATORS["grid_sample_grad"](np.ones((1, 2, 3), np.float32), x, grid, 3)
+    assert of_x.terms.tolist() == [[[0, 1, 2, 1, 1]] * 2]
+    empty = np.zeros((1, 0, 3), np.float32)
+    assert OPERATORS["grid_sample_grad"](empty, x[:, :0], grid, 3)[1].terms.tolist() == [[[3]] * 3]
+
+
+@pytest.mark.parametrize(("dtype", "unit", "coarse"), [("float64", 53, 53), ("float32", 24, 24), ("float16", 24, 11)])
+def test_coordinates_are_computed_in_float32_or_float64(dtype, unit, coarse):
+    call = _Sampling.of(np.ones((1, 1, 2), dtype), np.zeros((1, 1, 1)), 1, "linear", "zeros", align_corners=False)
+    assert (call.unit, call.coarse) == (2.0**-unit, 2.0**-coarse)
+
+
+def test_the_bound_is_that_of_the_weights_rounded_up():
+    x, grid = np.array([[[3.0, 5, 7, 11]]], np.float32), np.array([[[0.3]]], np.float32)
+    call = _Sampling.of(x, grid, 1, "cubic", "border", align_corners=False)
+    (taps,), (row,) = call.value_taps, x[0].astype(np.float64)
+    weights = zip(np.abs(taps.weights).ravel().tolist(), taps.cells.ravel().tolist(), strict=True)
+    errors = zip(taps.errors.ravel().tolist(), taps.near.ravel().tolist(), strict=True)
+    size = sum(Fraction(weight) * Fraction(row[cell]) for weight, cell in weights)
+    off = sum(Fraction(error) * Fraction(row[cell]) for error, cell in errors)
+    exact = OPERATORS["grid_sample"](x, grid, 1, mode="cubic", padding_mode="border")
+    assert size + off <= Fraction(exact.magnitude.item()) <= (size + off) * (1 + Fraction(1, 2**28))
+    assert off <= Fraction(exact.extra.item()) / 2**24 <= off * (1 + Fraction(1, 2**28))
+
+
+def test_the_error_of_a_gradient_grows_with_the_number_of_cells():
+    near = [1.0, 4, 9, 16, 25, 36]
+    extras = []
+    for extent in (6, 30):
+        x = np.zeros((1, 1, extent), np.float64)
+        x[0, 0, :6] = near
+        # The coordinate 2.25 of cells.
+        grid = np.array([[[(2 * 2.25 + 1) / extent - 1]]])
+        _, of_grid = OPERATORS["grid_sample_grad"](np.ones((1, 1, 1)), x, grid, 1, mode="cubic")
+        extras.append(float(of_grid.extra.item()))
+    assert 5 <= extras[1] / extras[0] <= 200
+
+
+def test_the_gradient_at_a_tie_of_the_mode_nearest_allows_both_cells():
+    x, grid = np.array([[[1.0, 2, 3]]]), np.array([[[1 / 3]]])
+    of_x, _ = OPERATORS["grid_sample_grad"](np.full((1, 1, 1), 5.0), x, grid, 1, mode="nearest")
+    assert of_x.value.tolist() in ([[[0, 5, 0]]], [[[0, 0, 5]]])
+    assert (of_x.bound()[0, 0, 1:] >= 5).all()
+    away, _ = OPERATORS["grid_sample_grad"](np.full((1, 1, 1), 5.0), x, np.zeros((1, 1, 1)), 1, mode="nearest")
+    assert away.value.tolist() == [[[0, 5, 0]]]
+
+
+def test_65_536_cells_are_sampled():
+    x = np.zeros((1, 1, 65_536), np.float32)
+    x[0, 0, -1] = 3
+    assert reference.grid_sample(x, np.ones((1, 1, 1), np.float32), 1, align_corners=True).tolist() == [[[3]]]
 
 
 def test_the_gradient_of_the_grid_is_zero_in_the_mode_nearest():

@@ -8,6 +8,7 @@ import pytest
 
 import reference
 from reference import OPERATORS
+from reference.operators.resampling.resizing import _unit_roundoff
 from tests.support.loop_resize import backward, forward, loop_resize
 
 COORDINATES = (
@@ -289,6 +290,17 @@ def test_an_empty_batch_stays_empty():
 def test_bad_parameters_are_named(parameters, message):
     with pytest.raises(ValueError, match=message):
         reference.resize(row([1, 2, 3]), **parameters)
+
+
+def test_a_parameter_of_the_cubic_kernel_is_a_number():
+    for cubic_a in (True, np.True_, "-0.75"):
+        with pytest.raises(TypeError, match=r"cubic_a .* must be a number"):
+            reference.resize(row([1, 2]), size=3, mode="cubic", cubic_a=cubic_a)
+
+
+@pytest.mark.parametrize(("dtype", "digits"), [(np.float64, 53), (np.float32, 24), (np.float16, 24)])
+def test_weights_are_computed_in_float32_or_float64(dtype, digits):
+    assert _unit_roundoff(np.zeros(1, dtype)) == 2.0**-digits
 
 
 def test_a_size_or_a_scale_is_required():
