@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from conformance.adapters import jax
 from conformance.adapters.api import INDENT, RouteBatch, Sizes
+from conformance.adapters.api.normalization import recipes as normalization
 from conformance.adapters.jax.windows import JIT, inline_jit_lines, symbolic_dimensions
 from conformance.adapters.routes import tensorflow_lite
 from conformance.adapters.routes.batch_lines import TENSOR_SPECS, function_of_models, named_arrays
 from conformance.adapters.routes.recipes import iree_recipes, jax2tf_recipes
 from conformance.adapters.routes.route import (
     FIXED,
-    NOT_EXPORTED,
     BatchExport,
     ModelRunner,
     RecipesOfSource,
@@ -183,7 +183,7 @@ SURFACES = tuple(
         ones=ones,
         recipes=exporter.recipes,
         batch=_batch(exporter.batch, exporter.max_programs),
-        exported=NOT_EXPORTED,
+        exported=normalization.NOT_WRITTEN,
         bfloat16=None,
     )
     for source, ones in ((jax.LAX_SURFACE, ""), (jax.SYMBOLIC_LAX_SURFACE, "jnp.ones({shape}, {name}.dtype)"))

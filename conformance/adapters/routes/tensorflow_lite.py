@@ -10,7 +10,7 @@ from conformance.adapters.api import Sizes
 from conformance.adapters.routes.batch_lines import TENSOR_SPECS, function_of_models, named_arrays
 from conformance.adapters.routes.onnx_runtimes import TO_NUMPY
 from conformance.adapters.routes.recipes import tensorflow_lite_recipes
-from conformance.adapters.routes.route import FIXED, NOT_EXPORTED, BatchExport, ModelRunner, make_route, model_lines
+from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, model_lines
 from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("tensorflow", "ai_edge_litert", "keras", "numpy")
@@ -98,7 +98,6 @@ SURFACES = tuple(
         ones=ones,
         recipes=tensorflow_lite_recipes,
         batch=BATCH,
-        exported=NOT_EXPORTED,
     )
     for ones in ("", ONES)
     for runtime, runner in RUNTIMES.items()

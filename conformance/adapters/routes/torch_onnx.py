@@ -7,6 +7,8 @@ from functools import partial
 
 from conformance.adapters import openvino, torch
 from conformance.adapters.api import Sizes, tuple_of
+from conformance.adapters.api.normalization import recipes as normalization
+from conformance.adapters.api.resizing import affine_grids
 from conformance.adapters.routes.batch_lines import TORCH_MODULE, named_arrays
 from conformance.adapters.routes.onnx_runtimes import (
     EVALUATOR,
@@ -16,7 +18,7 @@ from conformance.adapters.routes.onnx_runtimes import (
     TO_NUMPY,
 )
 from conformance.adapters.routes.recipes import torch_recipes
-from conformance.adapters.routes.route import FIXED, NOT_EXPORTED, BatchExport, make_route, module_lines
+from conformance.adapters.routes.route import FIXED, BatchExport, make_route, module_lines
 from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("torch", "onnx", "onnxscript", "onnxruntime", "openvino", "numpy")
@@ -127,7 +129,7 @@ SURFACES = tuple(
         ones=ones,
         recipes=torch_recipes,
         batch=_batch(exporter),
-        exported=NOT_EXPORTED,
+        exported={**normalization.NOT_WRITTEN, **affine_grids.NOT_WRITTEN},
         bfloat16=None,
     )
     for ones in ("", ONES)
