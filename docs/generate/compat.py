@@ -34,7 +34,7 @@ DOCS = REPOSITORY_ROOT / "docs"
 INDEX = "compat.md"
 MAX_NAMES = 4
 """Maximum number of cases that a row names."""
-CASE_ID = re.compile(r"[a-z_]+/[\w.-]+(?:/[\w.-]+)*")
+CASE_ID = re.compile(r"[a-z0-9_]+/[\w.-]+(?:/[\w.-]+)*")
 SAME, NONE = "=", "–"
 """Cells: the answer of the release to the left, and no answer."""
 Row = tuple[list[str], list[str], CaseHistory]
