@@ -305,10 +305,11 @@ def _fits_channels(level: FactorLevels, _size: Sequence[int], _rank: int) -> boo
 
 
 def has_valid_zero_points(level: FactorLevels) -> bool:
-    """Whether zero points are numbers of the dtype of quantized numbers."""
+    """Whether zero points are numbers of the dtype of quantized numbers. Weights of unsigned numbers can be signed."""
     is_unsigned = level.get("output_dtype", level["dtype"]) == QuantizedDtype.UINT8
     given = [number for name in ("x_zero_point", "y_zero_point") for number in np.ravel(level.get(name, 0))]
-    return not any(number < 0 if is_unsigned else number > MAX_INT8 for number in given)
+    signed = [] if is_unsigned else [*given, *np.ravel(level.get("w_zero_point", 0))]
+    return not any(number > MAX_INT8 for number in signed) and not (is_unsigned and any(number < 0 for number in given))
 
 
 def has_valid_dtype(geometry: Geometry, level: FactorLevels) -> bool:

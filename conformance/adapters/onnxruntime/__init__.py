@@ -24,6 +24,7 @@ from conformance.adapters.api import (
     Surface,
     Unsupported,
     too_many_axes,
+    unsupported_lowering,
 )
 from conformance.adapters.api.normalization.recipes import is_even
 from conformance.adapters.api.quantization.formulas import (
@@ -255,7 +256,7 @@ def _channels_last(surface: Surface) -> Surface:
         name="onnxruntime.channels_last",
         lowerings={"quantized_avg_pool": partial(quantized_pooling.avg_pool, channels_last=True)},
         fallbacks={},
-        building_blocks={},
+        building_blocks={"crop": unsupported_lowering("the nodes with channels last do not crop")},
         words={},
         dtypes=QUANTIZED_POOLING_DTYPES,
         to_framework={"x": "np.moveaxis({}, 1, -1)"},

@@ -35,6 +35,7 @@ NOT_PARSED_BACK = {
         (surface, "deform_conv"): "deformable convolution is not read yet"
         for surface in DIALECTS.keys() - {"onnx.reference", "onnxruntime", "paddle.nn.functional"}
     },
+    ("onnxruntime", "quantized_avg_pool"): "nodes of the domain com.microsoft are not read",
     ("torch.nn", "fractional_max_pool"): "its samples are reversed",
     ("torch.nn.functional", "fractional_max_pool"): "its samples are reversed",
     ("openvino.opset", "fold"): "its sizes are arrays",
