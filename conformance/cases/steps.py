@@ -55,11 +55,11 @@ class Step:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     kernel: tuple[int, ...] = ()
     bias: bool = False
-    mask: bool = False
     kernel_dtype: str = ""
     constants: Mapping[str, Array] = field(default_factory=dict)
     gradient: bool = False
     parts: tuple[Step, ...] = ()
+    mask: bool = False
 
     @property
     def rank(self) -> int:
