@@ -37,7 +37,7 @@ def test_bfloat16_is_passed_as_words(tmp_path):
 
 @pytest.mark.parametrize("surface", [NN, F], ids=lambda surface: surface.name)
 def test_every_dtype_of_every_operator_is_supported_or_has_a_reason(surface):
-    composed = {"min_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities"}
+    composed = {"min_pool", "softmax_pool", "stochastic_pool", "stochastic_pool_probabilities", "dilation2d"}
     for name, dtype in product({*FORWARD_OPERATORS} - WITHOUT_CALL, NUMPY_DTYPES):
         integers = NUMPY_DTYPES[dtype].kind in "iub" and name.startswith("stochastic")
         known = surface.supports(name, dtype) or surface.unsupported_reason(name, dtype) is not None
