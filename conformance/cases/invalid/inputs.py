@@ -113,11 +113,15 @@ def draw_out_of_range(case: Case) -> bool:
 
 def _has_other_shape(case: Case, name: str) -> bool:
     # With invalid parameters, or an invalid kernel, the required shape is not defined.
-    if has_parameter_violation(case) or (
-        "kernel" in case.inputs and (kernel_rank_mismatch(case) or kernel_is_empty(case))
-    ):
+    if has_parameter_violation(case) or ("kernel" in case.inputs and _has_undefined_output(case)):
         return False
     return case.inputs[name].shape != input_shape(name, case)
+
+
+def _has_undefined_output(case: Case) -> bool:
+    # A kernel of channels that do not match those of x gives the output no number of channels.
+    is_per_channel = operator_of(case).has_channel_kernels
+    return kernel_rank_mismatch(case) or kernel_is_empty(case) or (is_per_channel and kernel_channels_mismatch(case))
 
 
 def draws_shape_mismatch(case: Case) -> bool:
