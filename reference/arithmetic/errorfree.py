@@ -110,6 +110,8 @@ def divide_pair(pair: FloatPair, divisor: Array) -> FloatPair:
     """Divide a pair by positive whole numbers below 2**53, float64."""
     if not (divisor != 1).any():
         return pair
+    if (np.frexp(divisor)[0] == 1 / 2).all():
+        return _divide_by_powers_of_two(pair, divisor)
     times = _two_product_short if divisor.max() < SHORT_LIMIT else two_product
     high = pair.high / divisor
     product, dropped = times(high, divisor)
@@ -121,6 +123,16 @@ def divide_pair(pair: FloatPair, divisor: Array) -> FloatPair:
     small = (left != 0) | ((pair.high != 0) & (np.abs(pair.high) < 2.0**-850))
     tiny = np.where(small, 4 * UNDERFLOW_ERROR, 0.0)
     return FloatPair(*two_sum(high, low), left / divisor * (1 + 2.0**-40) + tiny)
+
+
+def _divide_by_powers_of_two(pair: FloatPair, divisor: Array) -> FloatPair:
+    """Divide a pair by powers of two, float64. Only a subnormal quotient may be inexact."""
+    high, low = pair.high / divisor, pair.low / divisor
+    is_exact = (high * divisor == pair.high) & (low * divisor == pair.low) & (pair.error == 0)
+    if is_exact.all():
+        return FloatPair(high, low, zero_array(high.shape))
+    error = pair.error / divisor * (1 + 2.0**-40) + 4 * UNDERFLOW_ERROR
+    return FloatPair(high, low, np.where(is_exact, 0.0, error))
 
 
 def divide_sums(sums: Array, divisor: Array) -> FloatPair:

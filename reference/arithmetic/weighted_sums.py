@@ -41,11 +41,22 @@ ApplyMaps = Callable[[Array, Sequence[AxisMap]], Array]
 
 
 def gather(x: Array, maps: Sequence[AxisMap]) -> Array:
-    """Return for each output cell the sum of the cells it reads, times their coefficients. x: (n, c, *spatial)."""
-    for axis, (cells, coefficients) in enumerate(maps, 2):
+    """Return for each output cell the sum of the cells it reads, times their coefficients. x: (n, c, *spatial).
+
+    The last axis is first: its cells are read one by one, those of the others in rows.
+    """
+    for axis, (cells, coefficients) in reversed([*enumerate(maps, 2)]):
         shape = (-1, *(1,) * (x.ndim - axis - 1))
-        taps = zip(cells.T, coefficients.T, strict=True)
-        x = sum(np.take(x, cell, axis) * factor.reshape(shape) for cell, factor in taps)
+        (cell, factor), *others = zip(cells.T, coefficients.T, strict=True)
+        total = np.take(x, cell, axis)
+        total *= factor.reshape(shape)
+        part = np.empty_like(total)
+        for cell, factor in others:
+            # Cells are never beyond an end: the mode "clip" only avoids a copy of the part.
+            np.take(x, cell, axis, out=part, mode="clip")
+            part *= factor.reshape(shape)
+            total += part
+        x = total
     return x
 
 
@@ -80,7 +91,7 @@ def exact_weighted_sums(x: Array, axes: Sequence[AxisWeights], *, transposed: bo
         special = None if all_finite(wide) else _special_sums(wide, axes, apply)
         wide = with_finite_only(wide)
         pair = _weighted_pairs(wide, axes, apply, transposed=transposed)
-        terms = apply(np.ones(x.shape, np.int64), [(axis.cells, np.ones_like(axis.cells)) for axis in axes])
+        terms = _term_counts(pair.high.shape, axes, transposed=transposed)
         magnitude, extra = _magnitude_and_extra(np.abs(wide), axes, apply, unit)
     return round_result(
         pair, x.dtype, _exact_at(wide, axes, apply), special=special, terms=terms, magnitude=magnitude, extra=extra
@@ -89,6 +100,19 @@ def exact_weighted_sums(x: Array, axes: Sequence[AxisWeights], *, transposed: bo
 
 def _denominator(axes: Sequence[AxisWeights]) -> int:
     return math.prod(axis.denominator for axis in axes)
+
+
+def _term_counts(shape: tuple[int, ...], axes: Sequence[AxisWeights], *, transposed: bool) -> Array:
+    """Return the number of terms of each result, int64: the product of the numbers of the axes."""
+    counts = [
+        np.bincount(axis.cells.ravel(), minlength=axis.size) if transposed else np.full(*axis.cells.shape)
+        for axis in axes
+    ]
+    return np.broadcast_to(math.prod(np.ix_(*counts), start=np.ones((), np.int64)), shape)
+
+
+def _result_shape(x: Array, axes: Sequence[AxisWeights], *, transposed: bool) -> tuple[int, ...]:
+    return (*x.shape[:2], *(axis.size if transposed else len(axis.cells) for axis in axes))
 
 
 def _growth(axes: Sequence[AxisWeights], *, transposed: bool) -> int:
@@ -111,12 +135,11 @@ def _weighted_pairs(wide: Array, axes: Sequence[AxisWeights], apply: ApplyMaps, 
     maps = [(axis.cells, axis.numerators) for axis in axes]
     width = min(FLOAT64_DIGITS - growth.bit_length(), MAX_SLICE_WIDTH)
     is_safe = (magnitude_exponent(wide) or 0) + growth.bit_length() <= MAX_SAFE_EXPONENT
+    shape = _result_shape(wide, axes, transposed=transposed)
     if width < MIN_SLICE_WIDTH or not is_safe or denominator.bit_length() > FLOAT64_DIGITS - 1:
-        shape = apply(np.zeros(wide.shape), [(cells, np.zeros(cells.shape)) for cells, _ in maps]).shape
         return add_parts([], shape, np.inf)
     floats = [(cells, numerators.astype(np.float64)) for cells, numerators in maps]
     slices, rest = split_into_slices(wide, width, MAX_SUM_SLICES)
-    shape = apply(np.zeros(wide.shape), floats).shape
     totals = add_parts([apply(part, floats) for part in slices], shape, growth * rest)
     return divide_pair(totals, np.array(float(denominator)))
 

@@ -6,7 +6,6 @@ Weights are exact: whole numbers over one denominator.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -39,12 +38,14 @@ class AxisWeights:
         is_clamped: whether coordinates beyond an end are moved to the end; otherwise the cells beyond an end repeat
         its value. Both are the same for the linear kernel. unit: unit roundoff of kernels of frameworks.
         """
-        last = axis.size - 1
-        exact = [min(max(one, Fraction(0)), Fraction(last)) if is_clamped else one for one in axis.read_coordinates]
-        cells = _cells_within(exact, kernel.reach)
-        numerators, denominator = _common_denominator(_kernel_values(kernel, exact, cells, Fraction(1)))
+        last, coordinates = axis.size - 1, axis.read_numerators
+        if is_clamped:
+            coordinates = np.clip(coordinates, 0, last * axis.denominator)
+        cells = _cells_within(coordinates, axis.denominator, kernel.reach)
+        values = _kernel_values(kernel, coordinates, axis.denominator, cells, Fraction(1))
+        numerators, denominator = _common_denominator(values)
         near = _with_neighbours(cells)
-        errors = weight_errors(axis, kernel, np.array([float(one) for one in exact]), near, unit)
+        errors = weight_errors(axis, kernel, _as_floats(coordinates, axis.denominator), near, unit)
         return cls(axis.size, np.clip(cells, 0, last), numerators, denominator, np.clip(near, 0, last), errors)
 
     @classmethod
@@ -63,8 +64,8 @@ class AxisWeights:
         an end have the weight 0; otherwise they repeat the value of the end. Raises ValueError if the rounding of
         coordinates may change the sum of the weights by a half.
         """
-        cells = _cells_within(axis.read_coordinates, kernel.reach * stretch)
-        values = _kernel_values(kernel, axis.read_coordinates, cells, stretch)
+        cells = _cells_within(axis.read_numerators, axis.denominator, kernel.reach * stretch)
+        values = _kernel_values(kernel, axis.read_numerators, axis.denominator, cells, stretch)
         near = _with_neighbours(cells)
         outside = (near < 0) | (near >= axis.size)
         if excludes_outside:
@@ -86,12 +87,16 @@ class AxisWeights:
     @property
     def weights(self) -> Array:
         """The weights, float64, rounded once."""
-        return (self.numerators / self.denominator).astype(np.float64)
+        return _as_floats(self.numerators, self.denominator)
 
 
-def _cells_within(coordinates: Sequence[Fraction], reach: Fraction) -> Array:
-    """Return the cells whose distance to each coordinate is less than the reach, and at most one more, int64."""
-    first = np.array([math.floor(one - reach) + 1 for one in coordinates], np.int64)
+def _cells_within(coordinates: Array, denominator: int, reach: Fraction) -> Array:
+    """Return the cells whose distance to each coordinate is less than the reach, and at most one more, int64.
+
+    coordinates: whole numbers, in units of 1 / denominator.
+    """
+    scaled = coordinates.astype(object) * reach.denominator - reach.numerator * denominator
+    first = (scaled // (denominator * reach.denominator) + 1).astype(np.int64)
     cells: Array = first[:, None] + np.arange(math.ceil(2 * reach))
     return cells
 
@@ -101,18 +106,27 @@ def _with_neighbours(cells: Array) -> Array:
 
 
 def _kernel_values(
-    kernel: InterpolationKernel, coordinates: Sequence[Fraction], cells: Array, stretch: Fraction
+    kernel: InterpolationKernel, coordinates: Array, denominator: int, cells: Array, stretch: Fraction
 ) -> Array:
-    """Return the kernel at each cell, fractions."""
-    rows = zip(coordinates, cells.tolist(), strict=True)
-    return np.array([[_weight(kernel, abs(one - cell) / stretch) for cell in row] for one, row in rows], object)
+    """Return the kernel at each cell, fractions. It is computed once for each distance, of which there are few."""
+    distances = np.abs(coordinates[:, None] - cells.astype(coordinates.dtype) * denominator)
+    different, index = np.unique(distances, return_inverse=True)
+    unit = denominator * stretch
+    values = [_weight(kernel, Fraction(distance) / unit) for distance in different.tolist()]
+    by_cell: Array = np.array(values, object)[index.reshape(distances.shape)]
+    return by_cell
 
 
 def _common_denominator(weights: Array) -> tuple[Array, int]:
     """Return fractions as whole numbers over one denominator."""
-    denominator = math.lcm(*(weight.denominator for weight in weights.flat))
-    numerators = [[int(weight * denominator) for weight in row] for row in weights]
+    denominator = math.lcm(*{weight.denominator for weight in weights.flat})
+    numerators = [[one.numerator * (denominator // one.denominator) for one in row] for row in weights.tolist()]
     return np.array(numerators, object), denominator
+
+
+def _as_floats(numerators: Array, denominator: int) -> Array:
+    """Return quotients, float64, rounded once."""
+    return (numerators / denominator).astype(np.float64)
 
 
 def _weight(kernel: InterpolationKernel, distance: Fraction) -> Fraction:
@@ -197,7 +211,7 @@ def normalized_weight_errors(
     sizes = np.pad(sizes, ((0, 0), (1, 1)))
     quotient = error + sizes / total * change + QUOTIENT_ROUNDINGS * gamma * (sizes + error)
     errors = quotient / (total - change) * (1 + 2.0**-40)
-    coordinates = np.array([float(one) for one in axis.read_coordinates])
+    coordinates = _as_floats(axis.read_numerators, axis.denominator)
     limit = (float(kernel.reach) + shift) * float(stretch) * (1 + 2.0**-40) + 2.0**-30
     return np.where(np.abs(near - coordinates[:, None]) < limit[:, None], errors, 0.0)
 

@@ -26,15 +26,18 @@ REGION_DEFAULTS: Mapping[str, int] = MappingProxyType({"roi_start": 0, "roi_end"
 # Beyond this extent the position of a cell in float32 may be off by half a cell, so no bound would say anything.
 MAX_RESAMPLED_EXTENT = 2**18
 
-NEAREST_RULES: Mapping[str, Callable[[Fraction], int]] = MappingProxyType(
+NEAREST_RULES: Mapping[str, Callable[[Array, int], Array]] = MappingProxyType(
     {
-        "floor": math.floor,
-        "ceil": math.ceil,
-        "round_prefer_floor": lambda coordinate: math.ceil(coordinate - HALF),
-        "round_prefer_ceil": lambda coordinate: math.floor(coordinate + HALF),
+        "floor": lambda numerators, denominator: numerators // denominator,
+        "ceil": lambda numerators, denominator: -(-numerators // denominator),
+        "round_prefer_floor": lambda numerators, denominator: -((denominator // 2 - numerators) // denominator),
+        "round_prefer_ceil": lambda numerators, denominator: (numerators + denominator // 2) // denominator,
     }
 )
-"""The cell that a coordinate selects, by the name of the rule in ONNX."""
+"""The cell that a coordinate selects, by the name of the rule in ONNX; the denominator is even."""
+
+# Whole numbers up to this one are exact in float64 and far from the ends of int64.
+MAX_NUMERATOR = 2**52
 
 
 @dataclass(frozen=True)
@@ -60,31 +63,37 @@ class ResampledAxis:
     @cached_property
     def all_coordinates(self) -> tuple[Fraction, ...]:
         """The coordinate of each output cell."""
-        return tuple(Fraction(numerator, self._denominator) for numerator in self._numerators)
+        return tuple(Fraction(numerator, self.denominator) for numerator in self._numerators)
 
     @cached_property
-    def _denominator(self) -> int:
+    def denominator(self) -> int:
         """An even common denominator of the coordinates of all output cells."""
         return 2 * math.lcm(self.coordinate(0).denominator, self.coordinate(1).denominator)
 
     @cached_property
     def _numerators(self) -> Sequence[int]:
-        """The coordinate of each output cell in units of 1 / _denominator; all rules are linear in the position."""
-        first, second = (int(self.coordinate(position) * self._denominator) for position in (0, 1))
+        """The coordinate of each output cell in units of 1 / denominator; all rules are linear in the position."""
+        first, second = (int(self.coordinate(position) * self.denominator) for position in (0, 1))
         distance = second - first
         return range(first, first + self.output * distance, distance) if distance else (first,) * self.output
 
     @cached_property
     def is_extrapolated(self) -> Array:
         """Whether each output cell has a coordinate beyond an end and no cell of x, booleans; only in a crop."""
-        is_crop, last = self.coordinates == CROP, self.size - 1
-        return np.array([is_crop and not 0 <= one <= last for one in self.all_coordinates], bool)
+        if self.coordinates != CROP:
+            return np.zeros(self.output, bool)
+        return (self.numerators < 0) | (self.numerators > (self.size - 1) * self.denominator)
 
     @cached_property
-    def read_coordinates(self) -> tuple[Fraction, ...]:
-        """The coordinates of all output cells, but 0 for those that read no cell of x."""
-        pairs = zip(self.all_coordinates, self.is_extrapolated, strict=True)
-        return tuple(Fraction(0) if is_extrapolated else one for one, is_extrapolated in pairs)
+    def numerators(self) -> Array:
+        """The coordinate of each output cell in units of 1 / denominator, int64, or Python's integers if larger."""
+        largest = max(abs(self._numerators[0]), abs(self._numerators[-1]), self.size * self.denominator)
+        return np.array(self._numerators, np.int64 if largest <= MAX_NUMERATOR else object)
+
+    @property
+    def read_numerators(self) -> Array:
+        """The numerators, but 0 for the output cells that read no cell of x."""
+        return np.where(self.is_extrapolated, 0, self.numerators)
 
     @property
     def corner_step(self) -> Fraction:
@@ -93,20 +102,20 @@ class ResampledAxis:
 
     def has_inexact_steps_at(self, rule: str) -> bool:
         """Whether the cell changes at the coordinate of some output cell, and rounding may move that coordinate."""
-        shift = self._denominator // 2 if rule in {"round_prefer_floor", "round_prefer_ceil"} else 0
+        shift = self.denominator // 2 if rule in {"round_prefer_floor", "round_prefer_ceil"} else 0
         # Beyond the ends both cells of a step are the same one.
-        inside = (one for one in self._inexact_numerators if 0 <= one <= (self.size - 1) * self._denominator)
-        return any((one - shift) % self._denominator == 0 for one in inside)
+        inside = (one for one in self._inexact_numerators if 0 <= one <= (self.size - 1) * self.denominator)
+        return any((one - shift) % self.denominator == 0 for one in inside)
 
     @property
     def has_inexact_ends(self) -> bool:
         """Whether an output cell of a crop is at an end of x, and rounding may move its coordinate beyond the end."""
-        ends = (0, (self.size - 1) * self._denominator)
+        ends = (0, (self.size - 1) * self.denominator)
         return self.coordinates == CROP and any(end in self._inexact_numerators for end in ends)
 
     @property
     def _inexact_numerators(self) -> Sequence[int]:
-        """The coordinates that rounding may move, in units of 1 / _denominator."""
+        """The coordinates that rounding may move, in units of 1 / denominator."""
         if self.coordinates == CROP:
             has_exact_start = self.size == 1 or _is_power_of_two(self.start.denominator)
             is_exact = all(map(_is_power_of_two, (self.end.denominator, max(self.output - 1, 1)))) or self.size == 1
@@ -120,9 +129,8 @@ class ResampledAxis:
 
     def nearest(self, rule: str) -> Array:
         """Return the cell that each output cell copies, int64; coordinates beyond an end select the end."""
-        select = NEAREST_RULES[rule]
-        cells = [min(max(select(coordinate), 0), self.size - 1) for coordinate in self.all_coordinates]
-        return np.array(cells, np.int64)
+        cells = NEAREST_RULES[rule](self.numerators, self.denominator)
+        return np.clip(cells, 0, self.size - 1).astype(np.int64)
 
 
 def _is_power_of_two(number: int) -> bool:

@@ -79,8 +79,8 @@ def resize(
     axes = resampled_axes(x.shape[2:], size, scale, coordinates, roi_start=roi_start, roi_end=roi_end)
     beyond, value = extrapolated_cells(axes), _extrapolation_value(extrapolation_value, coordinates, x)
     if mode == "nearest":
-        copied = x[_nearest_index(x.shape, axes, nearest_rounding)]
-        return selection_result(np.where(beyond, value, copied), np.ones((), np.int64))
+        copied = _copied_cells(x, axes, nearest_rounding)
+        return selection_result(np.where(beyond, value, copied) if beyond.any() else copied, np.ones((), np.int64))
     unit = _unit_roundoff(x)
     result = exact_weighted_sums(x, call.weights(axes, unit), transposed=False, unit=unit)
     return _with_constant(result, beyond, value) if beyond.any() else result
@@ -203,6 +203,13 @@ def _with_constant(result: Exact, where: Array, constant: Array) -> Exact:
 
 def _unit_roundoff(x: Array) -> float:
     return 2.0**-53 if x.dtype == np.float64 else 2.0**-24
+
+
+def _copied_cells(x: Array, axes: Sequence[ResampledAxis], rule: str) -> Array:
+    """Return the cell of x that each output cell copies. The last axis is first, as its cells are copied one by one."""
+    for number, axis in reversed([*enumerate(axes, 2)]):
+        x = x.take(axis.nearest(rule), number)
+    return x
 
 
 def _nearest_index(shape: tuple[int, ...], axes: Sequence[ResampledAxis], rule: str) -> tuple[Array, ...]:

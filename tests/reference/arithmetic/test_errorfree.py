@@ -112,6 +112,23 @@ def test_a_cleared_pair_is_a_certain_zero_and_no_other():
     assert [part.tolist() for part in (pair.high, pair.low, pair.error)] == [[0, 1]] * 3
 
 
+@pytest.mark.parametrize("divisor", [2.0, 2.0**40])
+def test_quotients_by_powers_of_two_are_exact_unless_they_are_subnormal(divisor):
+    high, low = np.array([3.0, 2.0**-1021 * 1.5, 0.0]), np.array([2.0**-60, 2.0**-1074, 0.0])
+    pair = divide_pair(FloatPair(high, low, np.zeros(3)), np.array([divisor]))
+    for x, y, q, r, error in zip(
+        *(part.tolist() for part in (high, low, pair.high, pair.low, pair.error)), strict=True
+    ):
+        gap = abs((Fraction(x) + Fraction(y)) / Fraction(divisor) - Fraction(q) - Fraction(r))
+        assert gap <= Fraction(error) <= Fraction(1, 2**1069)
+        assert (error == 0) == (gap == 0)
+
+
+def test_the_error_of_a_pair_is_divided_by_a_power_of_two():
+    pair = divide_pair(FloatPair(np.ones(1), np.zeros(1), np.array([2.0**-80])), np.array([4.0]))
+    assert 2.0**-82 <= pair.error[0] <= 2.0**-82 * (1 + 2.0**-30)
+
+
 def test_a_quotient_of_zero_is_certain():
     zero = np.zeros(1)
     assert divide_pair(FloatPair(zero, zero, zero), np.array([3.0])).error.tolist() == [0]

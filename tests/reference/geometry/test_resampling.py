@@ -1,5 +1,6 @@
 """Tests of reference.geometry.resampling."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -65,6 +66,43 @@ def test_the_nearest_cell_stays_inside():
     axis = ResampledAxis(2, 8, Fraction(1, 4), "half_pixel")
     assert axis.nearest("floor").tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
     assert axis.nearest("ceil").tolist() == [0, 0, 1, 1, 1, 1, 1, 1]
+
+
+SELECTIONS = {
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "round_prefer_floor": lambda coordinate: math.ceil(coordinate - Fraction(1, 2)),
+    "round_prefer_ceil": lambda coordinate: math.floor(coordinate + Fraction(1, 2)),
+}
+LARGE_STEP = Fraction(10**20 + 1, 3 * 10**20)
+
+
+@pytest.mark.parametrize("rounding", SELECTIONS)
+@pytest.mark.parametrize("rule", COORDINATES)
+@pytest.mark.parametrize("step", [Fraction(5, 9), Fraction(2), Fraction(1, 4), LARGE_STEP])
+def test_the_nearest_cell_is_that_of_the_fraction(rounding, rule, step):
+    region = (Fraction(3, 2), Fraction(-1, 4)) if rule == CROP else (Fraction(0), Fraction(1))
+    axis = ResampledAxis(5, 9, step, rule, *region)
+    cells = [min(max(SELECTIONS[rounding](one), 0), 4) for one in axis.all_coordinates]
+    assert axis.nearest(rounding).tolist() == cells
+    assert axis.nearest(rounding).dtype == np.int64
+
+
+def test_coordinates_with_large_denominators_are_exact_integers():
+    assert ResampledAxis(5, 9, Fraction(5, 9), "half_pixel").numerators.dtype == np.int64
+    axis = ResampledAxis(5, 9, LARGE_STEP, "half_pixel")
+    assert axis.numerators.dtype == object
+    assert [Fraction(one, axis.denominator) for one in axis.numerators] == list(axis.all_coordinates)
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("step", [Fraction(5, 9), LARGE_STEP])
+def test_weights_are_those_of_fractions(mode, step):
+    axis, kernel = ResampledAxis(5, 9, step, "half_pixel"), InterpolationKernel.of(mode, -0.75, Fraction(1))
+    weights = AxisWeights.of(axis, kernel, is_clamped=mode == "linear", unit=UNIT)
+    found = np.zeros((9, 5))
+    np.add.at(found, (np.arange(9)[:, None], weights.cells), weights.weights)
+    assert found == pytest.approx(dense_weights(axis, kernel, 0, mode), abs=2.0**-50)
 
 
 @pytest.mark.parametrize(
