@@ -35,6 +35,7 @@ FRAMEWORKS = (
     "ncnn",
     "tract",
     "tvm",
+    "iree",
     "onnx2torch",
 )
 FILES = [path for package in ("conformance", "reference", "reports") for path in sorted((ROOT / package).rglob("*.py"))]
@@ -193,9 +194,10 @@ def test_modules_of_results_that_every_package_uses_import_nothing_of_the_projec
 def test_adapters_import_the_interface_and_their_own_package_only(path):
     """A backend imports no other backend, except wrappers of engines, runtimes of a shared format and routes."""
     shared = {"keras": {"tensorflow", "torch", "jax"}}
-    shared |= {runtime: {"onnx"} for runtime in ("onnxruntime", "onnx2torch", "opencv", "openvino", "tract", "tvm")}
+    runtimes = ("iree", "onnxruntime", "onnx2torch", "opencv", "openvino", "tract", "tvm")
+    shared |= {runtime: {"onnx"} for runtime in runtimes}
     shared["ortjs"] = {"onnx", "onnxruntime"}
-    shared["routes"] = {"jax", "keras", "openvino", "tensorflow", "tfjs", "torch"}
+    shared["routes"] = {"iree", "jax", "keras", "openvino", "tensorflow", "tfjs", "torch"}
     parts = path.relative_to(ROOT / "conformance" / "adapters").parts
     own = parts[0] if len(parts) > 1 else ""
     found = {name.split(".")[2] for name in imports(path) if name.startswith("conformance.adapters.")}

@@ -18,6 +18,7 @@ from conformance.adapters.routes import (
     tensorflow_js,
     tensorflow_lite,
     tensorflow_onnx,
+    torch_aotinductor,
     torch_executorch,
     torch_onnx,
 )
@@ -37,6 +38,7 @@ def _variant(module: ModuleType) -> AdapterVariant:
 
 VARIANTS = {
     "torch": _variant(torch_onnx),
+    "aotinductor": _variant(torch_aotinductor),
     "executorch": _variant(torch_executorch),
     "tensorflow": _variant(tensorflow_lite),
     "tf2onnx": _variant(tensorflow_onnx),

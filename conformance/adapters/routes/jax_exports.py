@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from conformance.adapters import jax
+from conformance.adapters import iree, jax
 from conformance.adapters.api import INDENT, RouteBatch, Sizes
 from conformance.adapters.api.normalization import recipes as normalization
 from conformance.adapters.jax.windows import JIT, inline_jit_lines, symbolic_dimensions
@@ -31,20 +31,16 @@ THREAD_SETTINGS = {**tensorflow_lite.THREAD_SETTINGS, **jax.THREAD_SETTINGS}
 INSTRUCTION_VARIABLES = {**tensorflow_lite.INSTRUCTION_VARIABLES, **jax.INSTRUCTION_VARIABLES}
 # JAX is imported first: its setup is that of the source.
 SETUP = f"""{jax.SETUP}
-import iree.compiler.version
-import iree.runtime.version
+import iree.compiler
+import iree.runtime
 import tensorflow as tf
 from jax.experimental import jax2tf
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 {tensorflow_lite.LITERT_SETUP}
-iree.compiler.__version__ = iree.compiler.version.VERSION
-iree.runtime.__version__ = iree.runtime.version.VERSION
-"""
+{iree.VERSIONS}"""
 RESET = jax.RESET
-# The instructions of any processor of the architecture. By default, IREE computes float64 in float32.
-COMPILER_FLAGS = '["--iree-llvmcpu-target-cpu=generic", "--iree-input-demote-f64-to-f32=false"]'
 
 
 def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], sizes: Sizes = FIXED) -> Sequence[str]:
@@ -70,15 +66,9 @@ def _arrays(inputs: Sequence[str], text: str = ARRAY) -> str:
 
 
 IREE = ModelRunner(
-    (
-        "binary = iree.compiler.compile_str(",
-        f'{INDENT}exported.mlir_module(), target_backends=["llvm-cpu"], input_type="stablehlo",',
-        f"{INDENT}extra_args={COMPILER_FLAGS},",
-        ")",
-        'module = iree.runtime.load_vm_flatbuffer(binary, driver="local-sync")',
-    ),
-    lambda inputs: (f"x = np.asarray(module.main({_arrays(inputs)}))",),
-    ("results = [np.asarray(x) for x in module.main(*named.values())]",),
+    iree.compile_lines("exported.mlir_module()", "stablehlo", f'["{iree.TARGET}", "{iree.KEEP_FLOAT64}"]'),
+    lambda inputs: (f"x = np.array(module.main({_arrays(inputs)}))",),
+    ("results = [np.array(x) for x in module.main(*named.values())]",),
 )
 
 

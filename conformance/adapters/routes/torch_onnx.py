@@ -71,7 +71,7 @@ def _dynamic_axes(axes: Mapping[str, Sequence[int]]) -> str:
 DYNAMIC_ARGUMENTS = {"torch.onnx": _dynamic_shapes, "torch.onnx.torchscript": _dynamic_axes}
 
 
-def _axes_argument(exporter: str, inputs: Sequence[str], sizes: Sizes) -> str:
+def axes_argument(exporter: str, inputs: Sequence[str], sizes: Sizes) -> str:
     """Return the argument that names the axes whose extent varies, "" if there are none."""
     if not sizes:
         return ""
@@ -88,6 +88,13 @@ def _example(name: str, sizes: Sizes) -> str:
     return ONES.format(shape=tuple_of(sizes[name].others[0]), name=name) if name in sizes else name
 
 
+def example_lines(inputs: Sequence[str], sizes: Sizes) -> Sequence[str]:
+    """Return lines that assign `examples`, the arrays of an export, and `varies`, an extent that is a symbol."""
+    # Dim.AUTO would replace an extent by a number without an error.
+    examples = f"examples = ({', '.join(_example(name, sizes) for name in inputs)},)"
+    return ("varies = torch.export.Dim.DYNAMIC", examples) if sizes else ()
+
+
 def _export(
     exporter: str, lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], sizes: Sizes = FIXED
 ) -> Sequence[str]:
@@ -95,14 +102,12 @@ def _export(
     input_names = ", ".join(f'"{name}"' for name in inputs)
     return [
         *module_lines(lines, weights, inputs),
-        # Dim.AUTO would replace an extent by a number without an error.
-        *(["varies = torch.export.Dim.DYNAMIC"] if sizes and exporter == "torch.onnx" else []),
-        *([f"examples = ({', '.join(_example(name, sizes) for name in inputs)},)"] if sizes else []),
+        *example_lines(inputs, sizes)[0 if exporter == "torch.onnx" else 1 :],
         *(
             line.format(
                 inputs="examples" if sizes else f"({', '.join(inputs)},)",
                 names=f"input_names=[{input_names}]",
-                axes=_axes_argument(exporter, inputs, sizes),
+                axes=axes_argument(exporter, inputs, sizes),
             )
             for line in EXPORTERS[exporter]
         ),

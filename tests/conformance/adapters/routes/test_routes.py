@@ -14,6 +14,7 @@ from reports.results.vocabulary import ROUTE_ARROW
 KERAS_BACKENDS = ("routes-keras-torch", "routes-keras-tensorflow", "routes-keras-jax")
 BACKENDS = (
     "routes-torch",
+    "routes-aotinductor",
     "routes-executorch",
     "routes-tensorflow",
     "routes-tf2onnx",
@@ -80,7 +81,7 @@ def test_evaluator_runs_the_same_model(route):
 
 
 def test_weights_are_constants_of_the_model(route):
-    text = program_text(CONVOLUTION, route)
+    text = program_text(CONVOLUTION, route).rpartition("    return ")[0]
     # Only x is given to the runtime.
     assert (
         len(re.findall(r"\bx\.numpy\(\)|np\.asarray\(x\)|(?:execute|compiled)\(\[?x\]?\)|convert_to_numpy\(x\)", text))
@@ -121,7 +122,7 @@ LOADED_ONCE = [route for route in DYNAMIC_ROUTES if not route.name.startswith("t
 def test_model_with_symbolic_extents_is_loaded_once_and_run_with_other_sizes_first(route):
     text = program_text(CONVOLUTION, route)
     loaded, ran = text.split("    def infer(x):\n")
-    assert re.search(r"InferenceSession|compile_model|Interpreter|load_vm_flatbuffer", loaded)
+    assert re.search(r"InferenceSession|compile_model|Interpreter|load_vm_flatbuffer|aoti_load_package", loaded)
     calls = re.findall(r"^    (?:x = )?infer\((.*)\)$", ran, re.MULTILINE)
     shapes = [re.search(r"ones\(\(1, ([0-9, ]+)\)", call).group(1) for call in calls[:-1]]
     assert shapes == (["6, 6, 4", "7, 7, 4"] if route.channels_last else ["4, 6, 6", "4, 7, 7"])
@@ -158,6 +159,15 @@ def test_routes_without_bfloat16(name):
     case = next(case for case in CASES.values() if case.operator == "max_pool" and case.dtype == "bfloat16")
     for route in registry.get_backend(name).surfaces:
         assert isinstance(translate(case, route), Unsupported)
+
+
+def test_model_of_aotinductor_is_compiled_and_loaded():
+    fixed, dynamic = (program_text(CONVOLUTION, one) for one in ROUTES if "aotinductor" in one.name)
+    for text in (fixed, dynamic):
+        assert "torch._inductor.aoti_compile_and_package(exported, package_path=file)" in text
+        assert "compiled = torch._inductor.aoti_load_package(file)" in text
+    assert "exported = torch.export.export(model, (x,))" in fixed
+    assert 'torch.export.export(model, examples, dynamic_shapes={"x": {2: varies, 3: varies}})' in dynamic
 
 
 def test_executorch_gets_a_partitioner_for_xnnpack_only():
