@@ -1,6 +1,6 @@
 """Answers that a surface inherits from another surface with `like` are observed by some case."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -56,3 +56,21 @@ def test_answers_that_no_case_observes_are_found(convention_cases):
     removed = [(surface, (own - set(surface.declarations)) & set(convention_cases)) for surface, own in heirs()]
     found = [convention for surface, some in removed for convention in unobserved(surface, some, convention_cases)]
     assert len(found) > sum(len(some) for _, some in removed) // 2 > 0
+
+
+def unobserved_cases() -> Iterator[tuple[str, str]]:
+    """Yield surfaces with the cases of which they declare an answer of their own, and that they do not support."""
+    cases = {case.id: case for case in load_catalogue().cases if case.convention_id}
+    for name in registry.backend_names():
+        path = registry.declarations_path(name)
+        written = read_yaml(path).data if path and path.exists() else {}
+        for surface in registry.get_backend(name).surfaces:
+            for answer in (written.get(surface.name) or {}).values():
+                for case in answer.get("depends", {}).get("cases", ()) if isinstance(answer, Mapping) else ():
+                    if not isinstance(translate(cases[case], surface), Program):
+                        yield surface.name, case
+
+
+def test_the_case_of_an_answer_has_a_program():
+    """The answer of a surface in a case that it does not support was never observed."""
+    assert sorted(unobserved_cases()) == []

@@ -85,7 +85,7 @@ def _build_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
 
 
 UNCHECKED_SIZE = Unsupported(
-    "for inputs of any size nothing checks that the array has enough cells: the plugin reads past its end"
+    "for inputs of any size, one thread loses the error for too few cells: the plugin reads past their end"
 )
 MIRROR_MARGINS: Mapping[str, int] = {PadMode.REFLECT: 1, PadMode.SYMMETRIC: 0}
 """By mode, the extent minus the largest pad."""
