@@ -79,7 +79,7 @@ from conformance.adapters.tensorflow.pooling import (
     max_pool,
     max_pool_with_argmax,
 )
-from conformance.cases.operators import Rounding, RoundMode
+from conformance.cases.operators import Requantization, Rounding, RoundMode
 
 PACKAGES = ("tensorflow", "keras", "numpy")
 DISTRIBUTIONS = {"tensorflow": "tensorflow-cpu"}
@@ -239,7 +239,7 @@ TF_NN_LOWERINGS: Mapping[str, Lowering] = {
     **limit_axes(
         {
             "conv_integer": quantization.conv_integer,
-            "quantized_conv": partial(quantization.quantized_conv, RoundMode.HALF_UP),
+            "quantized_conv": partial(quantization.quantized_conv, Requantization.PRODUCT, RoundMode.HALF_UP),
         }
     ),
     "relu": lambda _step: "tf.nn.relu(x)",
@@ -279,7 +279,9 @@ SURFACES = (
             "max_pool_with_indices": compiled.max_pool_with_argmax,
             "dilation2d": morphology.compiled_dilation2d,
             "quantize": quantization.compiled_quantize,
-            **limit_axes({"quantized_conv": partial(quantization.quantized_conv, RoundMode.HALF_EVEN)}),
+            **limit_axes(
+                {"quantized_conv": partial(quantization.quantized_conv, Requantization.FUSED, RoundMode.HALF_EVEN)}
+            ),
             "resize": compiled.resize,
         },
         fallbacks={**compiled.FALLBACKS, **CONVOLUTION_FALLBACKS, **BLOCK_RECIPES},

@@ -1,8 +1,8 @@
 """TensorFlow: the operations on uniformly quantized tensors of `tf.raw_ops`, whose dtypes are qint8, quint8 and qint32.
 
 `UniformQuantize` computes floor(x * reciprocal + 1/2) + zero point in float32. `UniformRequantize` multiplies by a
-number of 31 bits, and rounds half up. Compiled by XLA, both round half to even, and the first rounds product and sum
-once.
+number of 31 bits, and rounds half up. Compiled by XLA, both round the sum of a product and the zero point once, half to
+even.
 """
 
 from __future__ import annotations
@@ -67,11 +67,14 @@ def conv_integer(step: Step) -> Code:
     return code if isinstance(code, Unsupported) else (*code, "x = tf.bitcast(x, tf.int32)")
 
 
-def quantized_conv(round_mode: RoundMode, step: Step) -> Code:
-    """Return UniformQuantizedConvolution, and UniformRequantize of its sums. round_mode: that of the second."""
+def quantized_conv(formula: Requantization, round_mode: RoundMode, step: Step) -> Code:
+    """Return UniformQuantizedConvolution, and UniformRequantize of its sums.
+
+    formula, round_mode: those of the second.
+    """
     if not has_powers_of_two(step):
         return ROUNDED_PRODUCT
-    unsupported = unsupported_requantization(step, Requantization.PRODUCT, "UniformRequantize", round_mode)
+    unsupported = unsupported_requantization(step, formula, "UniformRequantize", round_mode)
     code = unsupported or (NO_BIAS if step.bias else _sums(step))
     if isinstance(code, Unsupported):
         return code

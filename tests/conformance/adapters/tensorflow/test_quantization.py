@@ -14,7 +14,7 @@ from conformance.adapters.tensorflow.quantization import (
     quantize,
     quantized_conv,
 )
-from conformance.cases.operators import RoundMode
+from conformance.cases.operators import Requantization, RoundMode
 from conformance.cases.steps import Step
 
 GIVEN = {"y_scale": 0.5, "y_zero_point": 3, "output_dtype": "int8", "round_mode": "half_up", "formula": "reciprocal"}
@@ -71,7 +71,7 @@ def test_sums_have_scales_of_one_and_the_axes_of_channels_last():
 
 
 def test_a_requantized_sum_has_the_product_of_the_scales():
-    code = quantized_conv(RoundMode.HALF_UP, convolution("quantized_conv", w_scale=(0.25, 1)))
+    code = quantized_conv(Requantization.PRODUCT, RoundMode.HALF_UP, convolution("quantized_conv", w_scale=(0.25, 1)))
     assert "input_scales=[0.125, 0.5], input_zero_points=[0, 0], output_scales=2.0, output_zero_points=5" in code[-2]
     assert code[-1] == "x = tf.bitcast(x, tf.int8)"
 
@@ -86,10 +86,10 @@ def test_a_requantized_sum_has_the_product_of_the_scales():
     ],
 )
 def test_other_numbers_are_unsupported(changed, reason):
-    assert quantized_conv(RoundMode.HALF_UP, convolution("quantized_conv", **changed)) is reason
+    assert quantized_conv(Requantization.PRODUCT, RoundMode.HALF_UP, convolution("quantized_conv", **changed)) is reason
 
 
 def test_another_rounding_rule_is_unsupported():
-    code = quantized_conv(RoundMode.HALF_EVEN, convolution("quantized_conv"))
+    code = quantized_conv(Requantization.PRODUCT, RoundMode.HALF_EVEN, convolution("quantized_conv"))
     assert isinstance(code, Unsupported)
     assert "has the rounding rule half_even" in code.reason
