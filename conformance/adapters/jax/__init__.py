@@ -44,7 +44,7 @@ from conformance.adapters.api.blocks.recipes import BlockRecipe
 from conformance.adapters.api.columns.recipes import UnfoldRecipe
 from conformance.adapters.api.morphology.recipes import DilationRecipe
 from conformance.adapters.api.normalization.recipes import NormalizationRecipe
-from conformance.adapters.jax import columns, resizing, words
+from conformance.adapters.jax import columns, grid_sampling, resizing, words
 from conformance.adapters.jax.convolution import biased_conv, composed_transpose, lax_conv, lax_transpose
 from conformance.adapters.jax.flax import Linen, Nnx
 from conformance.adapters.jax.pooling import LayoutPooling
@@ -276,7 +276,7 @@ LAX_SURFACE = Surface(
             "conv": lax_conv,
         }
     ),
-    to_framework=dict.fromkeys(("x", "kernel", "bias", "draws"), TO_FRAMEWORK),
+    to_framework=dict.fromkeys(("x", "kernel", "bias", "draws", "grid"), TO_FRAMEWORK),
     numpy_inputs={},
     to_numpy=TO_NUMPY,
     dtypes=DTYPES,
@@ -294,10 +294,15 @@ SYMBOLIC_LAX_SURFACE = replace(
         "pad": _exported_pad,
     },
 )
-SURFACES = (
+# Routes and transformations are made from LAX_SURFACE. They do not sample.
+SAMPLING_SURFACE = replace(
     LAX_SURFACE,
+    fallbacks={**LAX_SURFACE.fallbacks, "grid_sample": jitted(grid_sampling.grid_sample, "grid")},
+)
+SURFACES = (
+    SAMPLING_SURFACE,
     # The same lowerings: whether a whole program is compiled must not change an answer.
-    replace(LAX_SURFACE, name="jax.jit", wrap_program=_compile_with_jit),
+    replace(SAMPLING_SURFACE, name="jax.jit", wrap_program=_compile_with_jit),
     replace(
         SYMBOLIC_LAX_SURFACE,
         name="jax.export",

@@ -36,6 +36,7 @@ from conformance.adapters.litert import (
     normalization,
     padding,
     pooling,
+    quantization,
     quantized_convolution,
     quantized_pooling,
     resizing,
@@ -105,6 +106,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     **dict.fromkeys(BLOCK_OPERATORS, blocks.blocks),
     "resize": resizing.resize,
     "lrn": normalization.lrn,
+    "dequantize": quantization.dequantize,
     "relu": lambda _step: node("RELU", ["x"]),
     **UNSUPPORTED_OPERATORS,
 }
@@ -147,11 +149,14 @@ def _make_surface(
     formula: Requantization,
     round_mode: RoundMode,
     mode: ModeSelector | None = None,
+    *,
+    limit: quantization.QuantizationLimit,
 ) -> Surface:
     convolve = partial(quantized_convolution.conv, formula, round_mode)
+    quantize = partial(quantization.quantize, limit)
     return Surface(
         name,
-        {**limit_floats(LOWERINGS, dtypes), **limit_axes({"quantized_conv": convolve})},
+        {**limit_floats(LOWERINGS, dtypes), **limit_axes({"quantized_conv": convolve}), "quantize": quantize},
         dtypes=dtypes,
         unsupported_dtypes=unsupported_dtypes(dtypes),
         select_mode=mode,
@@ -161,15 +166,23 @@ def _make_surface(
 
 
 SURFACES = (
-    _make_surface("litert", XNNPACK_DTYPES, Requantization.PRODUCT, RoundMode.HALF_EVEN),
+    _make_surface(
+        "litert", XNNPACK_DTYPES, Requantization.PRODUCT, RoundMode.HALF_EVEN, limit=quantization.xnnpack_limit
+    ),
     _make_surface(
         "litert.builtin",
         KERNEL_DTYPES,
         Requantization.FIXED_POINT,
         RoundMode.HALF_UP,
         _mode("BUILTIN_WITHOUT_DEFAULT_DELEGATES"),
+        limit=quantization.builtin_limit,
     ),
     _make_surface(
-        "litert.reference", KERNEL_DTYPES, Requantization.FIXED_POINT, RoundMode.HALF_AWAY, _mode("BUILTIN_REF")
+        "litert.reference",
+        KERNEL_DTYPES,
+        Requantization.FIXED_POINT,
+        RoundMode.HALF_AWAY,
+        _mode("BUILTIN_REF"),
+        limit=quantization.reference_limit,
     ),
 )

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.adapters.api import ALL_DTYPES, BLOCK_OPERATORS, FLOATING, Lowering, Unsupported
-from conformance.adapters.api.quantization.formulas import QUANTIZED_CONVOLUTION_DTYPES, QUANTIZED_POOLING_DTYPES
+from conformance.adapters.api.quantization.formulas import (
+    QUANTIZE_DTYPES,
+    QUANTIZED_CONVOLUTION_DTYPES,
+    QUANTIZED_POOLING_DTYPES,
+)
 
 POOLING_DTYPES = frozenset({"float32", "int8", "uint8", "int16"})
 REDUCTION_DTYPES = POOLING_DTYPES | {"int32", "int64"}
@@ -20,6 +24,7 @@ KERNEL_DTYPES: Mapping[str, frozenset[str]] = {
     "pad": PAD_DTYPES,
     **dict.fromkeys(BLOCK_OPERATORS, BLOCK_DTYPES),
     "resize": RESIZE_DTYPES,
+    **QUANTIZE_DTYPES,
     **QUANTIZED_CONVOLUTION_DTYPES,
     **QUANTIZED_POOLING_DTYPES,
 }

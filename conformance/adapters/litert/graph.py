@@ -33,11 +33,13 @@ class Graph:
         self.model.buffers.append(schema.BufferT(np.frombuffer(array.tobytes(), np.uint8)))
         return self.tensor(array.dtype, array.shape, len(self.model.buffers) - 1)
 
-    def quantize(self, tensor, scale, zero_point=0):
-        """Add scales, one or one for each cell of the first axis, and a zero point to a tensor."""
-        scales = np.atleast_1d(np.float32(scale)).tolist()
-        zeros = [zero_point] * len(scales)
-        self.graph.tensors[tensor].quantization = schema.QuantizationParametersT(scale=scales, zeroPoint=zeros)
+    def quantize(self, tensor, scale, zero_point=0, axis=0):
+        """Add scales and zero points to a tensor: one, or one for each cell of an axis."""
+        scales = np.atleast_1d(np.float32(scale))
+        zeros = np.broadcast_to(zero_point, scales.shape).tolist()
+        self.graph.tensors[tensor].quantization = schema.QuantizationParametersT(
+            scale=scales.tolist(), zeroPoint=zeros, quantizedDimension=axis
+        )
 
     def node(self, name, inputs, options=None, dtype=None):
         """Add an operator and return its output, which by default has the dtype of the first input of the model."""

@@ -119,7 +119,9 @@ def pooling_node(
     )
 
 
-def avg_pool(step: Step, kind: str = "AveragePool", operands: Sequence[str] = ("x",), **attributes: str | None) -> Code:
+def avg_pool(
+    step: Step, kind: str = "AveragePool", operands: Sequence[str] = ("x",), **attributes: str | None
+) -> str | Unsupported:
     """Return the AveragePool node, or another kind of the same attributes, or the reason why it is unsupported."""
     if step.parameters.get("divisor") is not None:
         return Unsupported(f"{kind} has no divisor")

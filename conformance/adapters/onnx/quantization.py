@@ -1,4 +1,4 @@
-"""ONNX: quantization by QuantizeLinear and DequantizeLinear, and convolution by QLinearConv and ConvInteger."""
+"""ONNX: QuantizeLinear and DequantizeLinear, convolutions by QLinearConv and ConvInteger, and averages of runtimes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from conformance.adapters.api.quantization.formulas import (
     values_text,
 )
 from conformance.adapters.api.quantization.requantization import unsupported_requantization
+from conformance.adapters.onnx.graph import CONTRIB_DOMAIN
 from conformance.cases.operators import Formula, Requantization
+
+AVERAGE_OPERANDS = ("x", "scale", "zero", "scale", "zero")
+"""The operands of QLinearAveragePool: x and the result have the same scale and the same zero point."""
+DOMAIN = repr(CONTRIB_DOMAIN)
 
 
 def quantize(step: Step) -> Code:
@@ -61,6 +66,15 @@ def conv_integer(attributes: Mapping[str, str | None], step: Step) -> Code:
         for prefix, dtype in dtypes.items()
     )
     return (*zeros, f"x = {call('ConvInteger', 'x', 'kernel', 'x_zero', 'w_zero', **attributes)}")
+
+
+def average_lines(step: Step, node: str) -> tuple[str, ...]:
+    """Return lines with a node of the operands of an average, whose scale is 1."""
+    return (
+        "scale = np.array(1, np.float32)",
+        f"zero = np.array({step.parameters['x_zero_point']}, np.{step.dtype})",
+        f"x = {node}",
+    )
 
 
 def _value_text(step: Step, prefix: str, name: str) -> str:

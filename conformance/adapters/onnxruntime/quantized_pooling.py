@@ -9,26 +9,18 @@ from __future__ import annotations
 from conformance.adapters.api import Code, Step, Unsupported, call, too_many_axes
 from conformance.adapters.api.quantization.formulas import unsupported_quantization
 from conformance.adapters.onnx import nodes
-from conformance.adapters.onnx.graph import CONTRIB_DOMAIN
+from conformance.adapters.onnx.quantization import AVERAGE_OPERANDS, DOMAIN, average_lines
 from conformance.cases.operators import Formula
 
 NO_DILATION = Unsupported("QLinearAveragePool has no dilation")
 NO_LARGE_PADS = Unsupported('"Pad should be smaller than kernel."')
-OPERANDS = ("x", "scale", "zero", "scale", "zero")
-DOMAIN = repr(CONTRIB_DOMAIN)
 
 
 def avg_pool(step: Step, *, channels_last: bool = False) -> Code:
     """Return QLinearAveragePool, or QLinearGlobalAveragePool for a window of all cells whose stride is the window."""
     layout = {"channels_last": "1"} if channels_last else {}
     node = _limit(step) or _node(step, layout)
-    if isinstance(node, Unsupported):
-        return node
-    return (
-        "scale = np.array(1, np.float32)",
-        f"zero = np.array({step.parameters['x_zero_point']}, np.{step.dtype})",
-        f"x = {node}",
-    )
+    return node if isinstance(node, Unsupported) else average_lines(step, node)
 
 
 def _has_all_cells(step: Step) -> bool:
@@ -45,8 +37,8 @@ def _limit(step: Step) -> Unsupported | None:
     return too_many_axes(step) or unsupported_quantization(step, formula, "QLinearAveragePool")
 
 
-def _node(step: Step, layout: dict[str, str]) -> Code:
+def _node(step: Step, layout: dict[str, str]) -> str | Unsupported:
     # Both nodes average all cells. The stride has no effect then, so it selects the node.
     if _has_all_cells(step) and step.stride == step.window and step.parameters.get("divisor") is None:
-        return call("QLinearGlobalAveragePool", *OPERANDS, **layout, domain=DOMAIN)
-    return nodes.avg_pool(step, "QLinearAveragePool", OPERANDS, **layout, domain=DOMAIN)
+        return call("QLinearGlobalAveragePool", *AVERAGE_OPERANDS, **layout, domain=DOMAIN)
+    return nodes.avg_pool(step, "QLinearAveragePool", AVERAGE_OPERANDS, **layout, domain=DOMAIN)

@@ -10,15 +10,22 @@ Differences from a direct translation:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
-from conformance.adapters.api import ALL_DTYPES, Step, Unsupported
+from conformance.adapters.api import ALL_DTYPES, Code, Step, Unsupported
 from conformance.adapters.api.normalization.recipes import is_even
-from conformance.adapters.api.quantization.formulas import QUANTIZE_DTYPES, QUANTIZED_CONVOLUTION_DTYPES
+from conformance.adapters.api.quantization.formulas import (
+    QUANTIZE_DTYPES,
+    QUANTIZED_CONVOLUTION_DTYPES,
+    QUANTIZED_POOLING_DTYPES,
+    unsupported_quantization,
+)
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL
+from conformance.adapters.onnx.quantization import AVERAGE_OPERANDS, DOMAIN, average_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
-from conformance.cases.operators import Coordinates, Requantization, ResizeMode
+from conformance.cases.operators import Coordinates, Formula, Requantization, ResizeMode, Rounding
 
 PACKAGES = ("cv2", "onnx", "numpy")
 DISTRIBUTIONS = {"cv2": "opencv-python-headless"}
@@ -65,6 +72,9 @@ FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 # Not run: neither a verdict nor a ledger entry could be stable.
 NO_CROP = Unsupported('(-215:Assertion failed) interp_mode != "tf_crop_and_resize"')
 UNSTABLE_RESIZE = Unsupported("linear interpolation of one row returns other numbers in each run")
+NO_VOLUME_AVERAGES = Unsupported("QLinearAveragePool has at most two spatial axes, and no dilation")
+ROUNDED_UP = Unsupported("QLinearAveragePool rounds the output size up")
+COUNTED_PADDING = Unsupported("QLinearAveragePool counts padding")
 NO_WIDE_VALUE = Unsupported("Pad takes no value of uint64", rejected_call=ANY_CALL)
 
 
@@ -158,18 +168,43 @@ def composition_limit(step: Step, text: str) -> Unsupported | None:
     return _without_cells(step) or (unsupported if node and node in text else None)
 
 
+def quantized_avg_pool(step: Step) -> Code:
+    """Return QLinearAveragePool, which rounds the output size up and counts padding."""
+    given = step.parameters
+    if step.rank > MOST_AXES or step.dilated:
+        return NO_VOLUME_AVERAGES
+    if any(step.windows.overhang) or (given["rounding"] == Rounding.FLOOR and _is_rounded_down(step)):
+        return ROUNDED_UP
+    if step.padded and not given["count_include_pad"]:
+        return COUNTED_PADDING
+    unsupported = unsupported_quantization(step, Formula.RECIPROCAL_PLUS_ZERO_POINT, "QLinearAveragePool")
+    node = unsupported or nodes.avg_pool(step, "QLinearAveragePool", AVERAGE_OPERANDS, domain=DOMAIN)
+    return node if isinstance(node, Unsupported) else average_lines(step, node)
+
+
+def _is_rounded_down(step: Step) -> bool:
+    """Whether the stride leaves cells after the last window."""
+    axes = zip(step.shape[2:], step.padding, step.window, step.stride or step.window, strict=True)
+    return any((size + sum(pads) - cells) % stride for size, pads, cells, stride in axes)
+
+
 SHORT_FLOATS = Unsupported("16-bit floats are computed in float32, and the result is float32")
+_SURFACE = runtime_surface(
+    "opencv",
+    node_limit,
+    SESSION,
+    lowerings={
+        "quantized_conv": partial(nodes.quantized_conv, Requantization.FUSED),
+        "resize": partial(nodes.resize, all_axes=True, names_mode=True),
+    },
+    composition_limit=composition_limit,
+    unsupported_dtypes={"": dict.fromkeys(("float16", "bfloat16"), SHORT_FLOATS)},
+    output='helper.make_tensor_value_info("y", TensorProto.FLOAT, [])',
+)
 SURFACES = (
-    runtime_surface(
-        "opencv",
-        node_limit,
-        SESSION,
-        lowerings={
-            "quantized_conv": partial(nodes.quantized_conv, Requantization.FUSED),
-            "resize": partial(nodes.resize, all_axes=True, names_mode=True),
-        },
-        composition_limit=composition_limit,
-        unsupported_dtypes={"": dict.fromkeys(("float16", "bfloat16"), SHORT_FLOATS)},
-        output='helper.make_tensor_value_info("y", TensorProto.FLOAT, [])',
+    replace(
+        _SURFACE,
+        lowerings={**_SURFACE.lowerings, "quantized_avg_pool": quantized_avg_pool},
+        dtypes={**_SURFACE.dtypes, **QUANTIZED_POOLING_DTYPES},
     ),
 )

@@ -13,13 +13,15 @@ from dataclasses import replace
 
 from conformance.adapters.api import Code, Step, Surface, Unsupported, is_framework_same, too_many_axes
 from conformance.adapters.api.normalization.recipes import is_even
+from conformance.adapters.api.quantization.formulas import QUANTIZED_POOLING_DTYPES, unsupported_quantization
 from conformance.adapters.api.quantization.requantization import has_powers_of_two
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, SCHEMA_DTYPES
 from conformance.adapters.onnx.graph import model_lines
+from conformance.adapters.onnx.quantization import AVERAGE_OPERANDS, DOMAIN, average_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
 from conformance.adapters.openvino.normalization import NARROWER
-from conformance.cases.operators import Coordinates, PadMode, Requantization
+from conformance.cases.operators import Coordinates, Formula, PadMode, Requantization, RoundMode
 
 SESSION = (
     'compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")',
@@ -112,6 +114,17 @@ def quantized_conv(step: Step) -> Code:
     return nodes.quantized_conv(Requantization.FUSED, step) if has_powers_of_two(step) else OTHER_SCALES
 
 
+def quantized_avg_pool(step: Step) -> Code:
+    """Return QLinearAveragePool, which truncates the average of the differences from the zero point."""
+    unsupported = (
+        too_many_axes(step)
+        or _average_limit(step)
+        or unsupported_quantization(step, Formula.QUOTIENT, "QLinearAveragePool", RoundMode.TOWARD_ZERO)
+    )
+    node = unsupported or nodes.avg_pool(step, "QLinearAveragePool", AVERAGE_OPERANDS, domain=DOMAIN)
+    return node if isinstance(node, Unsupported) else average_lines(step, node)
+
+
 def _run_graph(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
     return (*model_lines(lines, names, constant_weights=True), *SESSION)
 
@@ -132,5 +145,8 @@ def onnx_surface(
         lowerings={"quantized_conv": quantized_conv},
     )
     return replace(
-        surface, dtypes={operator: each - {"bfloat16"} for operator, each in dtypes.items()}, wrap_program=_run_graph
+        surface,
+        lowerings={**surface.lowerings, "quantized_avg_pool": quantized_avg_pool},
+        dtypes={**{operator: each - {"bfloat16"} for operator, each in dtypes.items()}, **QUANTIZED_POOLING_DTYPES},
+        wrap_program=_run_graph,
     )

@@ -27,13 +27,13 @@ from typing import Any
 
 from conformance.adapters.api import Level, Lowering, Surface
 from conformance.adapters.api.javascript import JAVASCRIPT, NpmPackages, in_page, missing_chromium
-from conformance.adapters.api.resizing import affine_grids, deform_conv
+from conformance.adapters.api.quantization.formulas import QUANTIZED_POOLING_DTYPES
 from conformance.adapters.api.source_text import array_text
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.graph import OPSET_VERSION
 from conformance.adapters.onnx.runtimes import runtime_surface
 from conformance.adapters.onnx.windows import NodeLimit
-from conformance.adapters.onnxruntime import UNSUPPORTED_DTYPES, node_limit
+from conformance.adapters.onnxruntime import UNSUPPORTED_DTYPES, node_limit, quantized_pooling
 from conformance.adapters.ortjs import limits
 from conformance.adapters.ortjs.graph_text import graph_lines
 
@@ -72,12 +72,16 @@ def _page(file: str, provider: str, opset: int, more: str = "", output: str = ""
 
 def _surface(name: str, mode: str, limit: NodeLimit, **fields: Any) -> Surface:
     surface = runtime_surface(f"ortjs.{name}", limit, (), **fields)
-    surface = replace(surface, lowerings={**surface.lowerings, **affine_grids.NOT_WRITTEN, **deform_conv.NOT_OBSERVED})
     return replace(surface, wrap_program=graph_lines, language=LANGUAGE, select_mode=lambda _case: mode)
 
 
 def _cpu_surface(name: str, mode: str) -> Surface:
-    return _surface(name, mode, node_limit, unsupported_dtypes=UNSUPPORTED_DTYPES)
+    surface = _surface(name, mode, node_limit, unsupported_dtypes=UNSUPPORTED_DTYPES)
+    return replace(
+        surface,
+        lowerings={**surface.lowerings, "quantized_avg_pool": quantized_pooling.avg_pool},
+        dtypes={**surface.dtypes, **QUANTIZED_POOLING_DTYPES},
+    )
 
 
 def _graphics_surface(

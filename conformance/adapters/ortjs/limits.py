@@ -21,7 +21,7 @@ from conformance.cases.operators import Coordinates, PadMode, ResizeMode, Roundi
 MISSING_KERNELS = frozenset(
     {
         *("lp_pool", "max_unpool", "grid_sample", "space_to_depth", "lrn", "fold"),
-        *("quantize", "quantized_conv", "conv_integer"),
+        *("quantize", "quantized_conv", "conv_integer", "deform_conv", "affine_grid"),
     }
 )
 PLANE_RANK = 2

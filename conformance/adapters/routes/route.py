@@ -20,6 +20,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.morphology import recipes as morphology
 from conformance.adapters.api.normalization import recipes as normalization
+from conformance.adapters.api.quantization import formulas as quantization
 from conformance.adapters.api.resizing import affine_grids
 from conformance.cases.operators import WEIGHT_INPUTS
 from reports.results.vocabulary import Level
@@ -119,6 +120,7 @@ NOT_EXPORTED: Mapping[str, Lowering] = {
     **normalization.NOT_WRITTEN,
     **affine_grids.NOT_WRITTEN,
     **morphology.NOT_WRITTEN,
+    **quantization.NOT_WRITTEN,
 }
 """Operators that only some routes export yet, see make_route()."""
 

@@ -98,6 +98,7 @@ SURFACES = tuple(
         batch=_batch(partitioner),
         # NumPy has no bfloat16.
         without_dtypes={"bfloat16"},
+        exported={"quantized_conv"},
         bfloat16=None,
         # A case takes 0.5 to 0.9 s, or 3 to 4 s on a busy machine.
         max_level=Level.SMOKE,

@@ -47,6 +47,7 @@ from conformance.adapters.tensorflow import (
     drawn,
     morphology,
     normalization,
+    quantization,
     resizing,
     words,
 )
@@ -78,7 +79,7 @@ from conformance.adapters.tensorflow.pooling import (
     max_pool,
     max_pool_with_argmax,
 )
-from conformance.cases.operators import Rounding
+from conformance.cases.operators import Requantization, Rounding, RoundMode
 
 PACKAGES = ("tensorflow", "keras", "numpy")
 DISTRIBUTIONS = {"tensorflow": "tensorflow-cpu"}
@@ -233,6 +234,14 @@ TF_NN_LOWERINGS: Mapping[str, Lowering] = {
     "unfold": columns.unfold,
     "lrn": normalization.lrn,
     "dilation2d": morphology.dilation2d,
+    "quantize": quantization.quantize,
+    "dequantize": quantization.dequantize,
+    **limit_axes(
+        {
+            "conv_integer": quantization.conv_integer,
+            "quantized_conv": partial(quantization.quantized_conv, Requantization.PRODUCT, RoundMode.HALF_UP),
+        }
+    ),
     "relu": lambda _step: "tf.nn.relu(x)",
 }
 CONVOLUTION_FALLBACKS = limit_axes({"conv": composed_convolution, "conv_transpose": composed_transpose})
@@ -269,6 +278,10 @@ SURFACES = (
             **limit_axes({"max_pool": compiled.max_pool}),
             "max_pool_with_indices": compiled.max_pool_with_argmax,
             "dilation2d": morphology.compiled_dilation2d,
+            "quantize": quantization.compiled_quantize,
+            **limit_axes(
+                {"quantized_conv": partial(quantization.quantized_conv, Requantization.FUSED, RoundMode.HALF_EVEN)}
+            ),
             "resize": compiled.resize,
         },
         fallbacks={**compiled.FALLBACKS, **CONVOLUTION_FALLBACKS, **BLOCK_RECIPES},

@@ -29,7 +29,7 @@ from conformance.adapters.api import (
     limit_axes,
 )
 from conformance.adapters.api.javascript import INDENT, JAVASCRIPT, NpmPackages, in_page, missing_chromium
-from conformance.adapters.tfjs import convolution, normalization, padding, pooling, resizing
+from conformance.adapters.tfjs import convolution, morphology, normalization, padding, pooling, resizing
 from conformance.cases.steps import BuildingBlock
 
 NPM_PACKAGES = NpmPackages("TensorFlow.js", "tfjs", Path(__file__).parent / "javascript" / "layouts.mjs")
@@ -81,6 +81,7 @@ LOWERINGS: Mapping[str, Lowering] = {
     "pad": padding.pad,
     "resize": resizing.resize,
     "lrn": normalization.lrn,
+    "dilation2d": morphology.dilation2d,
     "depth_to_space": resizing.depth_to_space,
     "space_to_depth": lambda _step: resizing.NO_SPACE_TO_DEPTH,
     "relu": lambda _step: "tf.relu(x)",
@@ -97,6 +98,7 @@ ARRAY_DTYPES: Mapping[str, frozenset[str]] = {
     "": FLOAT32,
     "pad": EVERY_DTYPE,
     "relu": INTEGERS_TOO,
+    "dilation2d": INTEGERS_TOO,
     "global_max_pool": EVERY_DTYPE,
 }
 NO_STRIDED_GRADIENT = Unsupported("TensorFlow.js has no gradient of tf.stridedSlice")
@@ -143,9 +145,14 @@ def _surface(
     )
 
 
-def _page_surface(name: str, setup: str = PAGE_SETUP) -> Surface:
+def _page_surface(
+    name: str,
+    setup: str = PAGE_SETUP,
+    dtypes: Mapping[str, frozenset[str]] = ARRAY_DTYPES,
+    lowerings: Mapping[str, Lowering] | None = None,
+) -> Surface:
     mode = in_page(setup + _selection(name))
-    return _surface(name, ARRAY_DTYPES, {}, mode=mode, missing_requirement=missing_chromium)
+    return _surface(name, dtypes, lowerings or {}, mode=mode, missing_requirement=missing_chromium)
 
 
 WASM_LOWERINGS: Mapping[str, Lowering] = limit_axes(
@@ -159,6 +166,11 @@ SURFACES = (
     _surface("cpu", {**ARRAY_DTYPES, "max_pool": EVERY_DTYPE}, {}),
     # "only float32 input is supported". Kernels read outside of their memory if an argument is invalid.
     _surface("wasm", ARRAY_DTYPES, WASM_LOWERINGS, validates=False),
-    _page_surface("webgl"),
+    _page_surface(
+        "webgl",
+        # tf.dilation2d returns float32 for int32.
+        dtypes={**ARRAY_DTYPES, "dilation2d": FLOAT32},
+        lowerings={"dilation2d": morphology.without_gradient},
+    ),
     _page_surface("webgpu", PAGE_SETUP + WEBGPU_SETUP),
 )

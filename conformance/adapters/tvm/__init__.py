@@ -15,7 +15,6 @@ from functools import partial
 
 from conformance.adapters.api import Code, Step, Unsupported
 from conformance.adapters.api.normalization.recipes import PLANE_RANK, is_even
-from conformance.adapters.api.resizing import affine_grids, deform_conv
 from conformance.adapters.api.resizing.rules import resized_extents
 from conformance.adapters.onnx import BFLOAT16_CONVERSION, nodes
 from conformance.adapters.onnx.dtypes import unsupported_by_schema, unsupported_output_padding
@@ -53,7 +52,7 @@ NO_INDICES = Unsupported(
 NO_COL2IM = Unsupported('"The following operators are not supported for frontend ONNX: Col2Im"')
 MISSING_NODES: Mapping[str, Unsupported] = {
     name: Unsupported(f'"The following operators are not supported for frontend ONNX: {nodes.NODE_TYPES[name]}"')
-    for name in ("quantized_conv", "conv_integer")
+    for name in ("quantized_conv", "conv_integer", "deform_conv")
 }
 NO_BOOL_REDUCTION = Unsupported('ReduceMax and ReduceMin of bool: "Cannot decide min_value for type bool"')
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
@@ -67,6 +66,8 @@ NO_COORDINATES: Mapping[str, Unsupported] = {
 }
 NO_CROP_TO_ONE_CELL = Unsupported('a crop to one cell: "Check failed: fb->value != 0 (0 vs. 0) : Divide by zero"')
 NO_GRID_RANK = Unsupported('"GridSample only supports 4D or 5D input, got 3D."')
+NO_GRID_OF_ONE_CELL = Unsupported('"target spatial dims should be greater than 1 when align_corners is True"')
+ROUNDED_STEPS = Unsupported("AffineGrid rounds the first coordinate and the step to float16")
 FLOAT32_SAMPLES = Unsupported("the result of GridSample has the dtype float32")
 NO_LRN_RANK = Unsupported('"LRN only supports 3D or 4D input, got 5D."')
 NO_EVEN_SIZE = Unsupported("LRN pads both ends, so an even window gives one channel too many, which no input has")
@@ -110,7 +111,15 @@ def _grid_limit(step: Step) -> Unsupported | None:
     return NO_GRID_RANK if step.rank < PLANE_RANK else None
 
 
+def _affine_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use AffineGrid: its dtype, or an axis of one cell."""
+    if step.parameters.get("align_corners") and 1 in step.parameters["grid_size"]:
+        return NO_GRID_OF_ONE_CELL
+    return ROUNDED_STEPS if step.dtype == "float16" else None
+
+
 OPERATOR_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {
+    "affine_grid": _affine_limit,
     "grid_sample": _grid_limit,
     "lrn": _lrn_limit,
     "resize": _resize_limit,
@@ -139,8 +148,6 @@ SURFACES = (
         lowerings={
             "resize": partial(nodes.resize, all_axes=True),
             "max_pool_with_indices": max_pool_values,
-            **affine_grids.NOT_WRITTEN,
-            **deform_conv.NOT_OBSERVED,
         },
         bfloat16=BFLOAT16_CONVERSION,
     ),

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from conformance.adapters.api.dtypes import unsupported_lowering
 from conformance.adapters.api.source_text import number
-from conformance.adapters.api.surface import Code, Unsupported
+from conformance.adapters.api.surface import Code, Lowering, Unsupported
 from conformance.cases.operators import Formula, RoundMode
 from conformance.cases.steps import Step
 
@@ -22,6 +23,11 @@ QUANTIZED_CONVOLUTION_DTYPES = {"quantized_conv": frozenset({"int8", "uint8"})}
 """The dtypes of x of convolutions of quantized tensors."""
 CONV_INTEGER_DTYPES = {"conv_integer": frozenset({"int8", "uint8"})}
 """The dtypes of x of convolutions with results of int32."""
+NOT_WRITTEN: Mapping[str, Lowering] = dict.fromkeys(
+    ("quantize", "dequantize", "quantized_conv", "conv_integer"),
+    unsupported_lowering("the adapter does not write operators on quantized numbers yet"),
+)
+"""Lowerings of surfaces that are made from others, and whose conversion of these operators is not observed."""
 LIMITS: Mapping[str, tuple[int, int]] = {"int8": (-128, 127), "uint8": (0, 255)}
 """The smallest and the largest number of each quantized dtype."""
 NO_FUSION = Unsupported("no composition rounds a product and a sum once")

@@ -4,6 +4,7 @@
 // https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
 
 const IR_VERSION = 10;
+const CONTRIB_VERSION = 1; // of the nodes that ONNX Runtime adds
 const ELEMENT_TYPES = {
   float32: 1, uint8: 2, int8: 3, uint16: 4, int16: 5, int32: 6, int64: 7, bool: 9, float16: 10, float64: 11,
   uint32: 12, uint64: 13, bfloat16: 16,
@@ -56,14 +57,20 @@ function attribute(name, value) {
   return [bytes(1, name), integer(3, value), integer(20, INT)];
 }
 
-/** Return a node. Attributes are integers, lists of integers, texts, and objects such as { float: -0.5 }. */
-export function node(type, inputs, outputs, attributes = {}) {
-  return [
+/**
+ * Return a node. Attributes are integers, lists of integers, texts, and objects such as { float: -0.5 }.
+ *
+ * domain: of a node that the runtime adds to those of ONNX.
+ */
+export function node(type, inputs, outputs, { domain = "", ...attributes } = {}) {
+  const fields = [
     ...inputs.map((name) => bytes(1, name)),
     ...outputs.map((name) => bytes(2, name)),
     bytes(4, type),
     ...Object.entries(attributes).map(([name, value]) => bytes(5, attribute(name, value))),
+    ...(domain ? [bytes(7, domain)] : []),
   ];
+  return Object.assign(fields, { domain });
 }
 
 /** Return a number as the bits of a float16, rounded to the nearest, and to the even one of two. */
@@ -107,7 +114,10 @@ export function model(opset, nodes, inputs, constants, outputType) {
     ...Object.entries(inputs).map(([name, one]) => bytes(11, input(name, one))),
     bytes(12, [bytes(1, "y"), ...type]),
   ];
-  return joined([integer(1, IR_VERSION), bytes(7, graph), bytes(8, [bytes(1, ""), integer(2, opset)])]);
+  const domains = [...new Set(nodes.map((one) => one.domain).filter(Boolean))];
+  const opsets = [["", opset], ...domains.map((domain) => [domain, CONTRIB_VERSION])];
+  const imports = opsets.map(([domain, version]) => bytes(8, [bytes(1, domain), integer(2, version)]));
+  return joined([integer(1, IR_VERSION), bytes(7, graph), ...imports]);
 }
 
 /** Return a function that computes a model with ONNX Runtime. `options` are those of a session. */

@@ -5,14 +5,18 @@ import pytest
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
 from conformance.adapters.opencv import (
+    COUNTED_PADDING,
     NO_CUBIC_VOLUMES,
     NO_GRID_RANK,
     NO_RESIZE_RANK,
+    NO_VOLUME_AVERAGES,
     NO_VOLUME_INDICES,
     NO_VOLUMES,
+    ROUNDED_UP,
     UNSTABLE_RESIZE,
     composition_limit,
     node_limit,
+    quantized_avg_pool,
 )
 from conformance.cases.steps import Step
 from conformance.catalogue.loading import load_catalogue
@@ -94,3 +98,40 @@ def test_compositions_name_the_node_that_lacks_a_kernel():
 
 def test_operators_without_a_layer_quote_the_reader():
     assert "cannot be loaded" in node_limit(step("lp_pool", p=2)).reason
+
+
+AVERAGE = {
+    "window": (1, 2), "stride": (1, 2), "padding": ((0, 0), (0, 0)), "dilation": (1, 1), "rounding": "floor",
+    "count_include_pad": False, "divisor": None, "x_zero_point": 3, "round_mode": "half_even",
+    "formula": "reciprocal_plus_zero_point",
+}  # fmt: skip
+
+
+def average(shape=(1, 2, 4, 6), **parameters):
+    return quantized_avg_pool(Step("quantized_avg_pool", shape, "uint8", {**AVERAGE, **parameters}))
+
+
+def test_averages_of_quantized_numbers_are_a_node_of_another_domain():
+    assert average()[-1].startswith("x = QLinearAveragePool(x, scale, zero, scale, zero, kernel_shape=[1, 2]")
+    padded = {"padding": ((0, 0), (1, 1)), "count_include_pad": True}
+    assert "count_include_pad=1, domain='com.microsoft'" in average(**padded)[-1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"shape": (1, 2, 4, 7)}, ROUNDED_UP),
+        ({"padding": ((0, 0), (1, 1))}, COUNTED_PADDING),
+        ({"dilation": (1, 2)}, NO_VOLUME_AVERAGES),
+        ({"shape": (1, 2, 4, 6, 3)}, NO_VOLUME_AVERAGES),
+    ],
+)
+def test_an_average_that_the_node_computes_otherwise_is_unsupported(changed, reason):
+    assert average(**changed) is reason
+
+
+def test_an_average_of_another_formula_is_unsupported():
+    # Two cells: the reciprocal is exact. Three cells have another reciprocal.
+    assert not isinstance(average(formula="quotient_plus_zero_point"), Unsupported)
+    other = average((1, 2, 4, 6), window=(1, 3), stride=(1, 3), formula="quotient_plus_zero_point")
+    assert "computes the formula reciprocal_plus_zero_point" in other.reason

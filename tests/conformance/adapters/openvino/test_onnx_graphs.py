@@ -2,7 +2,13 @@
 
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
-from conformance.adapters.openvino.onnx_graphs import NO_AVERAGE_OF_PADDING, NO_BFLOAT16, NO_WRAP, node_limit
+from conformance.adapters.openvino.onnx_graphs import (
+    NO_AVERAGE_OF_PADDING,
+    NO_BFLOAT16,
+    NO_WRAP,
+    node_limit,
+    quantized_avg_pool,
+)
 from conformance.cases.operators import PadMode
 from conformance.cases.parsing import parse_case
 from conformance.cases.steps import Step
@@ -57,3 +63,16 @@ def test_the_limits_of_the_plugin_apply():
     double, short = ({**ROW, "dtype": dtype} for dtype in ("float64", "bfloat16"))
     assert program("max_pool", x=double, window=2).reason.startswith("the CPU plugin computes float64 in float32")
     assert program("max_pool", x=short, window=2) == NO_BFLOAT16
+
+
+def test_averages_of_quantized_numbers_are_truncated():
+    given = {
+        "rounding": "floor", "count_include_pad": False, "divisor": None, "x_zero_point": 3, "formula": "quotient",
+        "padding": ((0, 0),),
+    }  # fmt: skip
+    truncated = quantized_avg_pool(step("quantized_avg_pool", round_mode="toward_zero", **given))
+    assert truncated[-1].endswith("kernel_shape=[2], domain='com.microsoft')")
+    other = quantized_avg_pool(step("quantized_avg_pool", round_mode="half_even", **given))
+    assert "has the rounding rule toward_zero" in other.reason
+    long = {**given, "padding": ((0, 2),)}
+    assert quantized_avg_pool(step("quantized_avg_pool", round_mode="toward_zero", **long)) is NO_AVERAGE_OF_PADDING

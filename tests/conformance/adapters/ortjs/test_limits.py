@@ -22,6 +22,8 @@ LIMITS = {"webgpu": limits.webgpu_limit, "jsep": limits.jsep_limit, "webgl": lim
         ("max_pool_with_indices/2d-indices", "webgpu", "indices"),
         ("max_unpool/1d-back-to-their-places", "jsep", "MaxUnpool"),
         ("grid_sample/2d-nearest", "webgl", "GridSample"),
+        ("affine_grid/2d-identity", "webgl", "AffineGrid"),
+        ("deform_conv/2d-zero-offsets", "webgpu", "DeformConv"),
         ("lrn/2d-three-channels", "webgpu", "LRN"),
         ("lrn/2d-three-channels", "jsep", "LRN"),
         ("lrn/1d-three-channels", "webgl", "NCHW"),

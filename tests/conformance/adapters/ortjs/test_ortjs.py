@@ -195,6 +195,22 @@ def test_a_model_has_the_fields_of_the_format():
 
 
 @needs_node
+def test_a_node_of_another_domain_imports_it():
+    text = run_model(
+        'const nodes = [node("QLinearAveragePool", ["x"], ["y"], { domain: "com.microsoft" })];\n'
+        "console.log(JSON.stringify([...model(26, nodes, {}, {})]));"
+    )
+    message = fields(bytes(json.loads(text)))
+    assert [fields(value) for number, value in message if number == 8] == [
+        [(1, b""), (2, 26)],
+        [(1, b"com.microsoft"), (2, 1)],
+    ]
+    (node,) = (fields(value) for number, value in fields(dict(message)[7]) if number == 1)
+    assert (7, b"com.microsoft") in node
+    assert not [value for number, value in node if number == 5]
+
+
+@needs_node
 def test_constants_of_float16_are_rounded_as_numpy_rounds():
     values = [0.0, -0.0, 1.0, -7.0, 65504.0, 65519.0, 65520.0, 1e-8, 5.96e-8, 6.1e-5, 0.1, 1 / 3, 2049.0, 2051.0]
     values += [float("inf"), float("-inf"), 2.98e-8, 1023.75]

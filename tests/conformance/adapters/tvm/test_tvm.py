@@ -10,9 +10,11 @@ from conformance.adapters.tvm import (
     NO_BFLOAT16_POWER,
     NO_BOOL_REDUCTION,
     NO_EVEN_SIZE,
+    NO_GRID_OF_ONE_CELL,
     NO_GRID_RANK,
     NO_INDICES,
     NO_LRN_RANK,
+    ROUNDED_STEPS,
     composition_limit,
     node_limit,
 )
@@ -106,3 +108,17 @@ def test_resizing_of_float64_is_unsupported():
     assert not SURFACE.supports("resize", "float64")
     assert SURFACE.supports("resize", "float32")
     assert SURFACE.supports("conv", "float64")
+
+
+def test_grids_from_matrices_have_two_cells_or_more_with_align_corners():
+    assert node_limit(step("affine_grid", grid_size=(2, 1), align_corners=True)) is NO_GRID_OF_ONE_CELL
+    assert node_limit(step("affine_grid", grid_size=(2, 1), align_corners=False)) is None
+    assert node_limit(step("affine_grid", grid_size=(2, 3), align_corners=True)) is None
+    assert node_limit(step("affine_grid", "float16", grid_size=(2, 3))) is ROUNDED_STEPS
+
+
+def test_deformable_convolution_has_no_converter():
+    assert (
+        '"The following operators are not supported for frontend ONNX: DeformConv"'
+        in node_limit(step("deform_conv")).reason
+    )
