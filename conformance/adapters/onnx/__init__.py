@@ -137,6 +137,12 @@ def node_limit(step: Step) -> Unsupported | None:
     )
 
 
+MISSING_NODES: Mapping[str, Unsupported] = {
+    "Resize(x, scales": Unsupported('Resize-10: "output_size is None and scale_factors is None."'),
+    'Upsample(x, scales, mode="linear"': Unsupported("Upsample: \"Not implemented for mode='linear'\""),
+}
+
+
 def surfaces_with_opset(opset_version: int) -> tuple[Surface, ...]:
     """Return the surface with graphs of an opset."""
     surface = runtime_surface(
@@ -148,6 +154,7 @@ def surfaces_with_opset(opset_version: int) -> tuple[Surface, ...]:
         constant_weights=False,
         opset_version=opset_version,
         bfloat16=BFLOAT16_CONVERSION,
+        missing_nodes=MISSING_NODES,
     )
     return (surface,)
 

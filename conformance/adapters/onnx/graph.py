@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TypeGuard
 
 from conformance.adapters.api import INDENT, Sizes
@@ -16,6 +17,16 @@ from conformance.cases.operators import WEIGHT_INPUTS
 
 # An opset that ONNX Runtime supports from 1.31 on, so that both runtimes run the same model.
 OPSET_VERSION = 26
+LAST_OPSETS: Mapping[str, int] = MappingProxyType(
+    {
+        "tf_half_pixel_for_nn": 12,
+        # Resize-11 needs all of its inputs, Resize-10 has two, and Upsample was removed.
+        "Resize(x, roi, scales": 12,
+        "Resize(x, scales": 10,
+        "Upsample(": 9,
+    }
+)
+"""The last opset of texts that later ones do not have. A graph with such a text has this opset."""
 OUTPUT_NAME = "y"
 CONTRIB_DOMAIN = "com.microsoft"
 """The domain of nodes that ONNX Runtime adds to those of ONNX."""
@@ -140,8 +151,12 @@ def model_lines(
         *(_symbolic_type_lines(sizes) if sizes else INPUT_TYPE_LINES),
         f"outputs = [{output}]",
         f'graph = helper.make_graph(nodes, "graph", types, outputs{", constants" * bool(constants)})',
-        *_model_lines(graph, opset_version),
+        *_model_lines(graph, min([opset_version, *_last_opsets(lines)])),
     ]
+
+
+def _last_opsets(lines: Sequence[str]) -> list[int]:
+    return [last for text, last in LAST_OPSETS.items() if any(text in line for line in lines)]
 
 
 def _model_lines(graph: GraphBuilder, opset_version: int) -> Sequence[str]:

@@ -263,16 +263,17 @@ RESIZE_DEFAULTS = {
 NO_RESIZE_MODE = Unsupported("Resize has the modes nearest, linear and cubic")
 
 
-def resize(step: Step, *, all_axes: bool = False, names_mode: bool = False) -> Code:
+def resize(step: Step, *, all_axes: bool = False, names_mode: bool = False, is_old: bool = False) -> Code:
     """Return lines with the Resize node, whose scales and sizes are inputs; only one of them may be given.
 
     all_axes: whether scales and sizes are those of all axes, as they have to be without the attribute `axes`.
-    names_mode: whether the attribute `mode` is written even if it is the default.
+    names_mode: whether the attribute `mode` is written even if it is the default. is_old: whether the node is that of
+    opset 11, as it is for coordinates that later ones do not have.
     """
     given = step.parameters
     if given["mode"] not in PLAIN_MODES:
         return NO_RESIZE_MODE
-    is_old = given.get("coordinates") == Coordinates.TF_HALF_PIXEL_FOR_NN
+    is_old = is_old or given.get("coordinates") == Coordinates.TF_HALF_PIXEL_FOR_NN
     if is_old and antialiases(step):
         return NO_OLD_ANTIALIASING
     all_axes = all_axes or is_old  # Resize-11 has no attribute axes

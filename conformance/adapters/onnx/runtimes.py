@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from conformance.adapters.api import Code, Lowering, Step, Surface, Unsupported
@@ -11,12 +12,10 @@ from conformance.adapters.onnx import nodes, windows
 from conformance.adapters.onnx.dtypes import dtypes_without, limited_lowerings, limited_words, unsupported_by_schema
 from conformance.adapters.onnx.graph import OPSET_VERSION, UNTYPED_OUTPUT, model_lines
 from conformance.adapters.onnx.windows import NodeLimit
-from conformance.cases.operators import Coordinates
 
 CompositionLimit = Callable[[Step, str], Unsupported | None]
 """Returns the reason not to use a composition. Takes the step and the source text of the composition."""
-LAST_OPSETS: Mapping[str, int] = {Coordinates.TF_HALF_PIXEL_FOR_NN.value: 12}
-"""The last opset of words that later ones do not have. A graph with such a word has this opset."""
+NOTHING_MISSING: Mapping[str, Unsupported] = MappingProxyType({})
 MissingKernel = Callable[[str, str], Unsupported]
 """Returns the reason of a runtime that has no kernel for a node type in a dtype."""
 
@@ -32,6 +31,7 @@ def runtime_surface(
     constant_weights: bool = True,
     output: str = UNTYPED_OUTPUT,
     opset_version: int = OPSET_VERSION,
+    missing_nodes: Mapping[str, Unsupported] = NOTHING_MISSING,
     **fields: Any,
 ) -> Surface:
     """Return the surface of a runtime that computes graphs.
@@ -42,15 +42,15 @@ def runtime_surface(
     composition_limit: returns the reason not to use several nodes in place of one.
     unsupported_dtypes: see Surface. The other dtypes of nodes and compositions are supported.
     constant_weights, output, opset_version: see model_lines.
+    missing_nodes: the reasons not to use earlier nodes that resize, by a part of their text.
     fields: other fields of the surface.
     """
 
     def run_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-        opset = min([opset_version, *(last for word, last in LAST_OPSETS.items() if any(word in one for one in lines))])
-        model = model_lines(lines, names, constant_weights=constant_weights, output=output, opset_version=opset)
+        model = model_lines(lines, names, constant_weights=constant_weights, output=output, opset_version=opset_version)
         return (*model, *session)
 
-    unsupported = unsupported_dtypes or {}
+    unsupported, words = unsupported_dtypes or {}, limited_words(limit)
     own: dict[str, Lowering] = {
         "grid_sample": partial(nodes.grid_sample, opset_version=opset_version),
         **(lowerings or {}),
@@ -58,7 +58,7 @@ def runtime_surface(
     return Surface(
         name,
         limited_lowerings(limit, own),
-        words=limited_words(limit),
+        words={**words, "resize": partial(_present_node, words["resize"], missing_nodes)},
         wrap_program=run_model,
         unsupported_dtypes=unsupported,
         takes_flat_pads=True,
@@ -70,6 +70,14 @@ def runtime_surface(
         dtypes=dtypes_without(unsupported),
         **fields,
     )
+
+
+def _present_node(lowering: Lowering, missing: Mapping[str, Unsupported], step: Step) -> Code:
+    code = lowering(step)
+    if isinstance(code, Unsupported):
+        return code
+    text = code if isinstance(code, str) else "\n".join(code)
+    return next((reason for part, reason in missing.items() if part in text), code)
 
 
 def _limited_composition(lowering: Lowering, limit: CompositionLimit, step: Step) -> Code:

@@ -1,13 +1,25 @@
-"""ONNX: nodes with `auto_pad` and `storage_order`, and with attributes that restate a default."""
+"""ONNX: nodes with `auto_pad` and `storage_order`, and earlier nodes that resize."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 
-from conformance.adapters.api import Code, Lowering, Step, Unsupported, call, groups_argument, named_padding
+from conformance.adapters.api import (
+    Code,
+    Lowering,
+    Step,
+    Unsupported,
+    call,
+    groups_argument,
+    named_padding,
+    number,
+    quoted,
+)
+from conformance.adapters.api.resizing.rules import antialiases, excludes_outside
+from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.nodes import NODE_TYPES, SQUARE_POWER, int_array_text, ints_text
-from conformance.cases.operators import PaddingWord
+from conformance.cases.operators import Coordinates, PaddingWord, ResizeMode
 
 PADDING_NAMES = {
     PaddingWord.VALID: "VALID",
@@ -66,8 +78,39 @@ def convolution(step: Step) -> Code:
     return call(NODE_TYPES[step.operator], "x", "kernel", bias, **attributes, group=groups_argument(step))
 
 
+NO_ANTIALIASING = Unsupported("Resize-11 and earlier nodes have no antialiasing")
+NO_SCALE = Unsupported("Upsample-9 and Resize-10 take a scale")
+
+
+def resize(step: Step) -> Code:
+    """Return Upsample-9 or Resize-10 for asymmetric coordinates, which have no word, and Resize-11 for others."""
+    given = step.parameters
+    if antialiases(step):
+        return NO_ANTIALIASING
+    if given.get("coordinates") != Coordinates.ASYMMETRIC:
+        return nodes.resize(step, is_old=True, names_mode=True)
+    if given.get("scale") is None:
+        return NO_SCALE
+    return _resize_by_scale(step)
+
+
+def _resize_by_scale(step: Step) -> Code:
+    """Return a node whose coordinates are asymmetric. Nearest cells are those before a coordinate."""
+    given = step.parameters
+    is_floor = given["mode"] == ResizeMode.NEAREST and given["nearest_rounding"] == "floor"
+    if excludes_outside(step) or not (is_floor or given["mode"] == ResizeMode.LINEAR):
+        return Unsupported("Upsample-9 and Resize-10 have the modes linear and nearest, which rounds down")
+    scales = (1, 1, *given["scale"])
+    name = "Upsample" if min(scales) >= 1 else "Resize"
+    return (
+        f"scales = np.array([{', '.join(map(number, scales))}], np.float32)",
+        f"x = {call(name, 'x', 'scales', mode=quoted(given['mode']))}",
+    )
+
+
 NODE_WORDS: Mapping[str, Lowering] = {
     **dict.fromkeys(("max_pool", "avg_pool", "lp_pool"), pooling),
     "max_pool_with_indices": column_indices,
     **dict.fromkeys(("conv", "conv_transpose"), convolution),
+    "resize": resize,
 }

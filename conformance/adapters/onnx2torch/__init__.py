@@ -91,6 +91,7 @@ NODE_DTYPES: Mapping[str, frozenset[str]] = {
 WINDOW_OPERATORS = nodes.POOLING_OPERATORS | {"conv", "conv_transpose"}
 NO_BFLOAT16 = Unsupported("the module gets NumPy arrays, and NumPy has no bfloat16")
 NO_SAME = Unsupported('"SAME_UPPER auto_pad is not implemented"')
+NO_UPSAMPLE = Unsupported('"Converter is not implemented" for Upsample')
 NO_INDICES = Unsupported("a second output of MaxPool is replaced by the first", rejected_call=ANY_CALL)
 NO_DILATED_AVERAGE = Unsupported("AveragePool has no dilations before opset 19")
 NO_WRAP = Unsupported("Pad has no mode wrap before opset 19")
@@ -235,6 +236,7 @@ SURFACE = runtime_surface(
     SESSION,
     lowerings={"resize": partial(nodes.resize, all_axes=True)},
     composition_limit=composition_limit,
+    missing_nodes={"Upsample(": NO_UPSAMPLE},
     unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}},
     opset_version=OPSET_VERSION,
 )

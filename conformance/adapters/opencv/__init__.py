@@ -189,6 +189,9 @@ def _is_rounded_down(step: Step) -> bool:
 
 
 SHORT_FLOATS = Unsupported("16-bit floats are computed in float32, and the result is float32")
+NO_LINEAR_UPSAMPLE = Unsupported(
+    'Upsample: \'interpolation == "nearest" || interpolation == "opencv_linear" || interpolation == "bilinear"\''
+)
 _SURFACE = runtime_surface(
     "opencv",
     node_limit,
@@ -198,6 +201,7 @@ _SURFACE = runtime_surface(
         "resize": partial(nodes.resize, all_axes=True, names_mode=True),
     },
     composition_limit=composition_limit,
+    missing_nodes={'Upsample(x, scales, mode="linear"': NO_LINEAR_UPSAMPLE},
     unsupported_dtypes={"": dict.fromkeys(("float16", "bfloat16"), SHORT_FLOATS)},
     output='helper.make_tensor_value_info("y", TensorProto.FLOAT, [])',
 )

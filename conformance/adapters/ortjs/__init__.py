@@ -72,7 +72,9 @@ def _page(file: str, provider: str, opset: int, more: str = "", output: str = ""
 
 def _surface(name: str, mode: str, limit: NodeLimit, **fields: Any) -> Surface:
     surface = runtime_surface(f"ortjs.{name}", limit, (), **fields)
-    return replace(surface, wrap_program=graph_lines, language=LANGUAGE, select_mode=lambda _case: mode)
+    # `javascript/model.mjs` writes graphs of one opset, which has no earlier nodes.
+    words = {operator: lowering for operator, lowering in surface.words.items() if operator != "resize"}
+    return replace(surface, words=words, wrap_program=graph_lines, language=LANGUAGE, select_mode=lambda _case: mode)
 
 
 def _cpu_surface(name: str, mode: str) -> Surface:

@@ -94,6 +94,7 @@ SURFACES = (
             "quantized_conv": partial(nodes.quantized_conv, Requantization.EXACT),
         },
         composition_limit=composition_limit,
+        missing_nodes={"Upsample(": _unimplemented("Upsample", "")},
         unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}, **FLOAT32_OPERATORS},
     ),
 )

@@ -138,12 +138,20 @@ def composition_limit(step: Step, text: str) -> Unsupported | None:
     return NO_BFLOAT16_POWER if step.dtype == "bfloat16" and "Pow(" in text else None
 
 
+OLD_RESIZE: Mapping[str, Unsupported] = {
+    "Upsample(": Unsupported("Upsample: \"object of type 'NoneType' has no len()\""),
+    "Resize(x, scales": Unsupported("Resize-10: \"Type <class 'NoneType'> for size is currently unsupported.\""),
+    "Resize(x, roi, scales, sizes": Unsupported(
+        'Resize-11 with sizes needs empty scales: "Only one of scales and sizes can be provided in Resize."'
+    ),
+}
 SURFACES = (
     runtime_surface(
         "tvm",
         node_limit,
         SESSION,
         composition_limit=composition_limit,
+        missing_nodes=OLD_RESIZE,
         unsupported_dtypes={"resize": {"float64": FLOAT32_RESIZE}},
         lowerings={
             "resize": partial(nodes.resize, all_axes=True),
