@@ -297,7 +297,14 @@ def is_installed(name: str) -> bool:
     backend = get_backend(name)
     if backend.worker is not None:
         return backend.worker.missing() is None
-    return all(importlib.util.find_spec(package) for package in backend.packages)
+    return all(map(_is_module, backend.packages))
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # the package of a submodule is missing
+        return False
 
 
 def default_backends(device: str = CPU) -> list[str]:

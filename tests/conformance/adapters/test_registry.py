@@ -1,6 +1,7 @@
 """Find backends: folders of adapters, entry points of other packages, and errors in these packages."""
 
 import sys
+from dataclasses import replace
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -177,6 +178,13 @@ def test_no_yaml_files_are_read_for_a_single_file_module(package, tmp_path):
     (tmp_path / "loud_conformance.py").write_text(ADAPTER, "utf-8")
     (tmp_path / "loud.yaml").write_text("this is: [invalid", "utf-8")
     assert registry.get_backend("loud").ledger is None
+
+
+@pytest.mark.parametrize("packages", [("no_such_package",), ("no_such_package.part",), ("numpy", "numpy.no_such_part")])
+def test_backend_without_a_package_or_a_part_of_one_is_not_installed(monkeypatch, packages):
+    backend = replace(registry.get_backend(registry.BUILT_IN_BACKEND), packages=packages)
+    monkeypatch.setattr(registry, "get_backend", lambda _name: backend)
+    assert not registry.is_installed(backend.name)
 
 
 def test_backend_has_label_and_device():
