@@ -20,8 +20,8 @@ OPSET_VERSION = 26
 LAST_OPSETS: Mapping[str, int] = MappingProxyType(
     {
         "tf_half_pixel_for_nn": 12,
-        # Resize-11 needs all of its inputs, Resize-10 has two, and Upsample was removed.
-        "Resize(x, roi, scales": 12,
+        # Resize-11 needs an empty region, Resize-10 has two inputs, and Upsample was removed.
+        "roi = np.array([]": 12,
         "Resize(x, scales": 10,
         "Upsample(": 9,
     }

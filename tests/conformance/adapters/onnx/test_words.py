@@ -4,6 +4,7 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api import Unsupported
+from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.graph import model_lines
 from conformance.adapters.onnx.words import NO_ANTIALIASING, NO_SCALE, resize
 from conformance.cases.steps import Step
@@ -42,6 +43,13 @@ def test_other_coordinates_are_those_of_opset_11():
     assert "axes=" not in lines[-1]
     assert opset(lines) == 12
     assert opset(resize(resizing(scale=(2, 2), coordinates="half_pixel"))) == 12
+
+
+def test_a_crop_by_a_scale_has_the_newest_opset():
+    ends = {"roi_start": (0.25, 0.25), "roi_end": (0.75, 0.75)}
+    lines = nodes.resize(resizing(scale=(2, 2), coordinates="tf_crop_and_resize", **ends))
+    assert lines[-1].startswith("x = Resize(x, roi, scales, axes=")
+    assert opset(lines) == 26
 
 
 def test_nearest_cells_are_those_before_a_coordinate():
