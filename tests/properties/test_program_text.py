@@ -18,9 +18,9 @@ from tests.support.nightly import NIGHTLY
 from tests.support.program_text import SURFACES, unexpected_parts
 
 DIGITS = re.compile(r"\d+")
-MAX_LENGTH = 2_600
+MAX_LENGTH = 3_700
 """Maximum length in characters of a program without a constant kernel. The longest ones build an ONNX model, with about
-2,300 characters."""
+2,300 characters, and 3,550 with the lines that compile it for IREE."""
 LENGTH_OF_A_BIN = 360
 """Maximum length of the lines for one bin of adaptive pooling, which some surfaces write as slices."""
 SLICED = frozenset({"adaptive_avg_pool", "adaptive_max_pool"})

@@ -35,8 +35,18 @@ ALLOWED_BUILTINS = {
     "zip",
 }
 # The import that registers torch.ops.quantized_decomposed, and the calls that make a quantized tensor of integers.
-ALLOWED_IMPORTS = {("torch.ao.quantization.fx", "_decomposed")}
-ALLOWED_PRIVATE_NAMES = {"_make_per_tensor_quantized_tensor", "_make_per_channel_quantized_tensor"}
+ALLOWED_IMPORTS = {
+    ("torch.ao.quantization.fx", "_decomposed"),
+    (
+        "tensorflow.core.util.quantization.uniform_quant_ops_attr_pb2",
+        "UniformQuantizedConvolutionDimensionNumbersAttr",
+    ),
+}
+ALLOWED_PRIVATE_NAMES = {
+    "_make_per_tensor_quantized_tensor",
+    "_make_per_channel_quantized_tensor",
+    "_inductor",  # torch._inductor has the functions of AOTInductor, which PyTorch documents
+}
 # Names of layouts and ranks: "NCHW", "2d".
 LAYOUT_OR_RANK = re.compile(r"[NOI]{1,2}C?D?H?W?C?|[1-3][dD]")
 assert set(dir(builtins)) >= ALLOWED_BUILTINS

@@ -65,7 +65,7 @@ SESSION = (
     "with ir.Context() as context:",
     f"{INDENT}operation = imported.create_module(context=context).operation",
     f"{INDENT}onnx_importer.NodeImporter.define_function(imported.main_graph, operation).import_all()",
-    f"{INDENT}text = str(operation)",
+    f"{INDENT}text = operation.get_asm()",
     # Programs of integers may compute in float64. The compiler refuses some maxima of float32 with the second flag.
     f'flags = ["{TARGET}"]',
     "if not all(array.dtype in (np.float16, np.float32) for array in inputs.values()):",

@@ -47,6 +47,10 @@ NOT_PARSED_BACK = {
     ("mxnet.npx", "pad"): "written with mxnet.np",
     ("tf.nn", "max_pool_with_indices"): "its indices are counted differently",
     **{
+        ("tf.nn", operator): "operations of tf.raw_ops are not read"
+        for operator in ("quantize", "dequantize", "quantized_conv", "conv_integer")
+    },
+    **{
         ("flax.nnx", operator): "written as on flax.linen"
         for operator in ("min_pool", "global_max_pool", "global_avg_pool")
     },

@@ -88,4 +88,4 @@ def test_window_that_exceeds_the_input_is_unsupported_where_nothing_checks_it(tm
     beyond = f"id: a, {X}, about: b, pads: [[0, 0], [5, 0]], mode: reflect, {answers}"
     exceeds = one(tmp_path, beyond, operator="pad", section="questions")
     assert not isinstance(translate(fits, found), Unsupported)
-    assert "reads past its end" in translate(exceeds, found).reason
+    assert "reads past their end" in translate(exceeds, found).reason
