@@ -33,8 +33,9 @@ def primary_surfaces() -> list[BackendSurface]:
     """Return the surfaces without secondary ones.
 
     Secondary surfaces run only smoke or tagged cases, or wrap the calls of others (for example to compile them). They
-    are included if their backend has no other surface. Routes are secondary: they repeat the calls of their source.
-    So are surfaces in other languages than Python, which `translate` shows by their names.
+    are included if their backend has no other surface and they also run tagged cases of higher levels. Routes are
+    secondary: they repeat the calls of their source. So are surfaces in other languages than Python. `translate` shows
+    secondary surfaces by their names.
     """
     known = list(surfaces_by_name().values())
     with_primary = {

@@ -100,7 +100,7 @@ def test_every_setting_of_a_backend_is_part_of_its_texts(name):
     if known.worker is None:
         ast.parse(several.threads)
         ast.parse(several.setup)
-    assert (several.thread_count == 2) == (name not in {"mlx", "numpy", "onnx", "ortjs", "tfjs", "tract"})
+    assert (several.thread_count == 2) == (name not in {"iree", "mlx", "numpy", "onnx", "ortjs", "tfjs", "tract"})
 
 
 def test_command_of_a_worker_in_another_language_can_have_another_program():
