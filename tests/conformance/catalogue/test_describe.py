@@ -14,8 +14,8 @@ def test_every_surface_has_its_name_as_key():
 def test_every_backend_with_surfaces_has_a_primary_one():
     primary = {backend.name for backend, _ in primary_surfaces()}
     known = surfaces_by_name().values()
-    # Routes repeat the calls of their sources. Programs in other languages are shown by name only, and so is IREE, which
-    # runs level smoke only.
+    # Routes repeat the calls of their sources. Programs in other languages are shown by name only, and so is IREE,
+    # which runs level smoke only.
     others = {backend.name for backend, surface in known if surface.route or surface.language} | {"iree"}
     assert primary == {backend.name for backend, _ in known} - others
 
