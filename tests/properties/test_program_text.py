@@ -18,9 +18,11 @@ from tests.support.nightly import NIGHTLY
 from tests.support.program_text import SURFACES, unexpected_parts
 
 DIGITS = re.compile(r"\d+")
-MAX_LENGTH = 3_700
+MAX_LENGTH = 2_600
 """Maximum length in characters of a program without a constant kernel. The longest ones build an ONNX model, with about
-2,300 characters, and 3,550 with the lines that compile it for IREE."""
+2,300 characters."""
+FURTHER_LENGTH = {"iree": 1_100}
+"""Length of the lines that import and compile the model, for a surface with more of them."""
 LENGTH_OF_A_BIN = 360
 """Maximum length of the lines for one bin of adaptive pooling, which some surfaces write as slices."""
 SLICED = frozenset({"adaptive_avg_pool", "adaptive_max_pool"})
@@ -84,7 +86,7 @@ def test_program_contains_only_numbers_and_known_words(catalogue, number):
         # Compositions of convolutions contain their kernels as constants.
         sizes = case.parameters.get("output_size", ()) if case.operator in SLICED else ()
         bins = sum(size for size in sizes if size and size > 0)
-        limit = MAX_LENGTH + LENGTH_OF_A_BIN * min(bins, MAX_SLICES)
+        limit = MAX_LENGTH + FURTHER_LENGTH.get(surface.name, 0) + LENGTH_OF_A_BIN * min(bins, MAX_SLICES)
         assert len(program.text) <= limit or case.via, f"{case.id}: {program.text}"
         # Of programs that differ in their numbers alone, one is parsed.
         different = program.text if NIGHTLY else DIGITS.sub("0", program.text), *case.inputs
@@ -103,6 +105,5 @@ def test_length_of_a_program_does_not_depend_on_the_image_size(name):
         case = CaseRequest(operator, given, shape=IMAGE, dtype=dtype, gradient=gradient).case()
         for _, surface in SURFACES:
             program = translate(case, surface)
-            assert not isinstance(program, Program) or len(program.text) <= MAX_LENGTH, (
-                f"{surface.name}: {program.text}"
-            )
+            limit = MAX_LENGTH + FURTHER_LENGTH.get(surface.name, 0)
+            assert not isinstance(program, Program) or len(program.text) <= limit, f"{surface.name}: {program.text}"
