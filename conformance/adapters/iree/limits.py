@@ -14,7 +14,7 @@ PLANE_RANK = 2
 
 
 def _not_lowered(name: str, issue: str = COVERAGE) -> Unsupported:
-    return Unsupported(f'"failed to legalize operation {name}"', issue)
+    return Unsupported(f'"failed to legalize operation": {name}', issue)
 
 
 NODES: Mapping[str, Unsupported] = {
