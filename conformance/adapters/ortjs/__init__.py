@@ -96,7 +96,7 @@ def _graphics_surface(
     **fields: Any,
 ) -> Surface:
     own = {"resize": resize}
-    level = Level.SMOKE
+    level = Level.EXHAUSTIVE
     surface = _surface(
         name, mode, limit, lowerings=own, missing_requirement=missing_chromium, max_level=level, **fields
     )

@@ -136,7 +136,6 @@ def _surface(
         to_numpy="channelsFirst(x)",
         gradient_to_numpy={"kernel": "kernelFirst(x)", "bias": "arrayOf(x)"},
         channels_last=True,
-        max_level=Level.SMOKE,
         dtypes=dtypes,
         select_mode=lambda _case: mode,
         write_gradient=WRITE_GRADIENT,
