@@ -32,7 +32,7 @@ def dequantize(step: Step) -> Code:
 
 
 def _lines(step: Step, node: str, prefix: str, dtype: str) -> tuple[str, ...]:
-    scale, zero = (_value_text(step, prefix, name) for name in ("scale", "zero_point"))
+    scale, zero = (value_text(step, prefix, name) for name in ("scale", "zero_point"))
     return (
         f"scale = np.array({scale}, np.float32)",
         f"zero = np.array({zero}, np.{dtype})",
@@ -48,8 +48,8 @@ def quantized_conv(attributes: Mapping[str, str | None], formula: Requantization
     dtypes = {"x": step.dtype, "w": step.kernel_dtype or step.dtype, "y": step.dtype}
     lines = [
         (
-            f"{prefix}_scale = np.array({_value_text(step, prefix, 'scale')}, np.float32)",
-            f"{prefix}_zero = np.array({_value_text(step, prefix, 'zero_point')}, np.{dtype})",
+            f"{prefix}_scale = np.array({value_text(step, prefix, 'scale')}, np.float32)",
+            f"{prefix}_zero = np.array({value_text(step, prefix, 'zero_point')}, np.{dtype})",
         )
         for prefix, dtype in dtypes.items()
     ]
@@ -62,7 +62,7 @@ def conv_integer(attributes: Mapping[str, str | None], step: Step) -> Code:
     """Return lines with the ConvInteger node, whose zero points are inputs."""
     dtypes = {"x": step.dtype, "w": step.kernel_dtype or step.dtype}
     zeros = (
-        f"{prefix}_zero = np.array({_value_text(step, prefix, 'zero_point')}, np.{dtype})"
+        f"{prefix}_zero = np.array({value_text(step, prefix, 'zero_point')}, np.{dtype})"
         for prefix, dtype in dtypes.items()
     )
     return (*zeros, f"x = {call('ConvInteger', 'x', 'kernel', 'x_zero', 'w_zero', **attributes)}")
@@ -77,7 +77,8 @@ def average_lines(step: Step, node: str) -> tuple[str, ...]:
     )
 
 
-def _value_text(step: Step, prefix: str, name: str) -> str:
+def value_text(step: Step, prefix: str, name: str) -> str:
+    """Return the number of a scale or of a zero point, or the list of those of the channels."""
     if is_per_channel(step, prefix):
         return values_text(channel_numbers(step, f"{prefix}_{name}"))
     return number(step.parameters[f"{prefix}_{name}"])

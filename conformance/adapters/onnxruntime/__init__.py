@@ -35,13 +35,13 @@ from conformance.adapters.api.quantization.formulas import (
     is_listed,
 )
 from conformance.adapters.api.resizing import grid_sampling
-from conformance.adapters.onnx import nodes
+from conformance.adapters.onnx import dequantized, nodes
 from conformance.adapters.onnx.dtypes import ANY_CALL, unsupported_output_padding
 from conformance.adapters.onnx.graph import OPSET_VERSION, model_lines
 from conformance.adapters.onnx.runtimes import missing_kernel, runtime_surface
 from conformance.adapters.onnx.windows import sliced_pool
 from conformance.adapters.onnxruntime import quantized_pooling
-from conformance.cases.operators import ResizeMode
+from conformance.cases.operators import Requantization, ResizeMode
 
 PACKAGES = ("onnxruntime", "onnx", "numpy")
 THREADS = ""
@@ -246,7 +246,7 @@ def surfaces_with_opset(opset_version: int) -> tuple[Surface, ...]:
         fallbacks={**surface.fallbacks, **sliced},
         dtypes={**surface.dtypes, **QUANTIZED_POOLING_DTYPES},
     )
-    return complete, dynamic, _channels_last(surface)
+    return complete, dynamic, _channels_last(surface), _dequantized(surface, opset_version)
 
 
 def _channels_last(surface: Surface) -> Surface:
@@ -262,6 +262,37 @@ def _channels_last(surface: Surface) -> Surface:
         to_framework={"x": "np.moveaxis({}, 1, -1)"},
         to_numpy="np.moveaxis(x, -1, 1)",
         channels_last=True,
+    )
+
+
+def _dequantized(surface: Surface, opset_version: int) -> Surface:
+    """Return the surface of graphs of float32 between dequantized and quantized numbers, with constant weights.
+
+    The session replaces the nodes by those of eight bits, except for convolutions of int8.
+    """
+
+    floats = surface.lowerings
+
+    def run_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+        return (*model_lines(lines, names, constant_weights=True, opset_version=opset_version), *CPU_SESSION)
+
+    return replace(
+        surface,
+        name="onnxruntime.qdq",
+        lowerings={
+            "quantized_conv": partial(dequantized.conv, Requantization.PRODUCT, {"int8"}, floats["conv"]),
+            "quantized_avg_pool": partial(dequantized.avg_pool, quantized_pooling.formula, floats["avg_pool"]),
+            "max_pool": partial(dequantized.max_pool, floats["max_pool"]),
+        },
+        fallbacks={},
+        building_blocks={},
+        words={},
+        dtypes={
+            **QUANTIZED_CONVOLUTION_DTYPES,
+            **QUANTIZED_POOLING_DTYPES,
+            "max_pool": frozenset({"int8", "uint8"}),
+        },
+        wrap_program=run_model,
     )
 
 

@@ -33,8 +33,12 @@ def _limit(step: Step) -> Unsupported | None:
         return NO_DILATION
     if nodes.padding_covers_window(step):
         return NO_LARGE_PADS
-    formula = Formula.RECIPROCAL if _has_all_cells(step) else Formula.QUOTIENT_PLUS_ZERO_POINT
-    return too_many_axes(step) or unsupported_quantization(step, formula, "QLinearAveragePool")
+    return too_many_axes(step) or unsupported_quantization(step, formula(step), "QLinearAveragePool")
+
+
+def formula(step: Step) -> Formula:
+    """Return the formula of the average, which is another one for a window of all cells."""
+    return Formula.RECIPROCAL if _has_all_cells(step) else Formula.QUOTIENT_PLUS_ZERO_POINT
 
 
 def _node(step: Step, layout: dict[str, str]) -> str | Unsupported:

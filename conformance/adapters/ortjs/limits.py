@@ -33,6 +33,7 @@ NO_INFINITE_VALUE = Unsupported("a shader with the value of Pad: \"'Infinity' : 
 NO_RESIZED_ROWS_OR_VOLUMES = Unsupported('"Cubic mode only supports input dims 2 and 4"')
 NO_ANTIALIASING = Unsupported('"Only default value (0) for Antialias attribute is supported"')
 NO_EXCLUDED_CELLS = Unsupported('"exclude_outside can be set to 1 only when mode is CUBIC"')
+NO_LINEAR_RANK = Unsupported("\"'Linear' mode and 'Cubic' mode only support 2-D inputs ('Bilinear', 'Bicubic')\"")
 NO_SIZES = Unsupported('Resize with sizes: "data type is not float (float32, float64)"')
 NO_NEAREST = Unsupported("\"resize (packed) does not support mode: 'nearest'\"")
 WEBGL_OTHER_COORDINATES = frozenset({Coordinates.HALF_PIXEL_SYMMETRIC, Coordinates.TF_CROP_AND_RESIZE})
@@ -99,7 +100,9 @@ def _webgl_resize_limit(step: Step) -> Unsupported | None:
         return NO_SIZES
     if step.parameters.get("exclude_outside") and step.parameters["mode"] != ResizeMode.CUBIC:
         return NO_EXCLUDED_CELLS
-    return NO_NEAREST if step.parameters["mode"] == ResizeMode.NEAREST else None
+    if step.parameters["mode"] == ResizeMode.NEAREST:
+        return NO_NEAREST
+    return None if step.rank == PLANE_RANK else NO_LINEAR_RANK
 
 
 def _webgl_pad_limit(step: Step) -> Unsupported | None:
