@@ -160,7 +160,7 @@ def unanswered_conventions(catalogue: Catalogue, ledger: Ledger | None = None) -
             str(features.case.convention_id): features.case.id
             for features in reversed(observing)
             if features.case.convention_id not in surface.declarations
-            and surface.is_run(features.case.level, features.case.tags)
+            and surface.is_run(features.case.level, features.case.tags, operator=features.case.operator)
             and isinstance(translate(features.case, surface), Program)
             and not any(entry.matches_case(features) for entry in own)
         }

@@ -216,7 +216,7 @@ class _Rejudge:
         return self._is_case_unchanged[case.id]
 
     def _is_run(self, case: Case, surface: Surface) -> bool:
-        return surface.is_run(case.level, case.tags, self.header.level, slow=self.header.slow)
+        return surface.is_run(case.level, case.tags, self.header.level, operator=case.operator, slow=self.header.slow)
 
     def _has_same_verdict(self, result: ResultRecord, case: Case, surface: Surface) -> bool:
         """Whether the verdict is the same under the current declarations."""

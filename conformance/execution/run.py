@@ -141,7 +141,9 @@ class Run:
 
     def is_run(self, case: Case, surface: Surface) -> bool:
         """Whether a selected case is run on a surface: slow surfaces skip most cases by default."""
-        return surface.is_run(case.level, case.tags, self.selection.level, slow=self.selection.slow)
+        return surface.is_run(
+            case.level, case.tags, self.selection.level, operator=case.operator, slow=self.selection.slow
+        )
 
     def make_task(self, case: Case, surface: Surface, number: int = 0) -> Task:
         """Return the task of a case on a surface, translated unless the machine lacks a requirement of the surface."""

@@ -158,6 +158,7 @@ class Surface:
     unchecked_operators: operators whose calls do not check their arguments, as for `validates`.
     answers_conventions: whether it runs the cases of conventions.
     max_level: the highest level that the surface runs.
+    operator_levels: the highest level of operators for which it is another one. Their gradients have the same level.
     slow_tag: for a slow surface, the tag of cases that it always runs. Other cases run one level below the requested
         level.
     only_tagged: whether it runs only cases with its slow tag, unless a run includes all cases of slow surfaces.
@@ -199,6 +200,7 @@ class Surface:
     unchecked_operators: frozenset[str] = frozenset()
     answers_conventions: bool = True
     max_level: Level = Level.EXHAUSTIVE
+    operator_levels: Mapping[str, Level] = field(default_factory=dict)
     slow_tag: str = ""
     only_tagged: bool = False
     missing_requirement: Callable[[], str | None] | None = None
@@ -241,13 +243,19 @@ class Surface:
         )
 
     def is_run(
-        self, level: str, tags: Collection[str], requested_level: str = Level.EXHAUSTIVE, *, slow: bool = False
+        self,
+        level: str,
+        tags: Collection[str],
+        requested_level: str = Level.EXHAUSTIVE,
+        *,
+        operator: str = "",
+        slow: bool = False,
     ) -> bool:
         """Whether a run up to the requested level runs a case with this level and these tags on the surface.
 
-        slow: whether the run includes all cases of slow surfaces.
+        operator: that of the case. slow: whether the run includes all cases of slow surfaces.
         """
-        highest = LEVELS.index(self.max_level)
+        highest = LEVELS.index(self.operator_levels.get(operator.removesuffix(GRADIENT_SUFFIX), self.max_level))
         if self.slow_tag:
             requested = LEVELS.index(requested_level)
             # By default, a slow surface runs one level less than the others, to limit its share of the run time.

@@ -51,7 +51,10 @@ def conv(formula: Requantization, rounded_dtypes: Collection[str], lowering: Low
 
 
 def avg_pool(formula: Callable[[Step], Formula], lowering: Lowering, step: Step) -> Code:
-    """Return AveragePool between the nodes, with a scale of 1. formula: that of the runtime. lowering: that of `avg_pool`."""
+    """Return AveragePool between the nodes, with a scale of 1.
+
+    formula: that of the runtime. lowering: that of `avg_pool`.
+    """
     code = unsupported_quantization(step, formula(step), "AveragePool of dequantized numbers")
     return code or _between(lowering, step, "avg_pool", 1, step.parameters["x_zero_point"])
 
@@ -84,7 +87,7 @@ def _array_lines(prefix: str, scale: str, zero_point: str, dtype: str) -> tuple[
 
 
 def _weight_lines(step: Step) -> tuple[str, ...]:
-    """Return the lines that dequantize the weights, and the bias with the product of the scales of x and the weights."""
+    """Return the lines that dequantize the weights, and the bias, whose scale is a product of the others."""
     axis = ", axis=0" if is_per_channel(step, "w") else ""
     scales = values_text(channel_numbers(step, "w_scale")) if axis else number(step.parameters["w_scale"])
     lines = (

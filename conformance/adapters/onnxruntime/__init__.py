@@ -270,7 +270,6 @@ def _dequantized(surface: Surface, opset_version: int) -> Surface:
 
     The session replaces the nodes by those of eight bits, except for convolutions of int8.
     """
-
     floats = surface.lowerings
 
     def run_model(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:

@@ -62,6 +62,8 @@ ON_WEBGPU_ONLY = ', extra: { session: { disable_cpu_ep_fallback: "1" } }'
 # Constant arrays are written as NumPy code, like other constants of a graph.
 LANGUAGE = replace(JAVASCRIPT, array=array_text)
 
+# Those of which every difference at level standard is described.
+COMPLETE_OPERATORS = ("resize", "lrn", "depth_to_space")
 # Resize without the attribute axes, which these backends do not read.
 RESIZE_OF_ALL_AXES: Lowering = partial(nodes.resize, all_axes=True)
 
@@ -96,9 +98,15 @@ def _graphics_surface(
     **fields: Any,
 ) -> Surface:
     own = {"resize": resize}
-    level = Level.EXHAUSTIVE
     surface = _surface(
-        name, mode, limit, lowerings=own, missing_requirement=missing_chromium, max_level=level, **fields
+        name,
+        mode,
+        limit,
+        lowerings=own,
+        missing_requirement=missing_chromium,
+        max_level=Level.SMOKE,
+        operator_levels=dict.fromkeys(COMPLETE_OPERATORS, Level.EXHAUSTIVE),
+        **fields,
     )
     indices = partial(limits.without_indices, surface.lowerings["max_pool_with_indices"])
     return replace(

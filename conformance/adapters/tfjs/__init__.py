@@ -91,6 +91,8 @@ FALLBACKS: Mapping[str, Lowering] = {
     "pad": padding.gathered_pad,
     "lrn": normalization.fallback,
 }
+# Those of which every difference at level standard is described.
+COMPLETE_OPERATORS = ("resize", "lrn", "dilation2d", "depth_to_space")
 FLOAT32 = frozenset({"float32"})
 INTEGERS_TOO = frozenset({"float32", "int32"})
 EVERY_DTYPE = INTEGERS_TOO | {"bool"}
@@ -136,6 +138,8 @@ def _surface(
         to_numpy="channelsFirst(x)",
         gradient_to_numpy={"kernel": "kernelFirst(x)", "bias": "arrayOf(x)"},
         channels_last=True,
+        max_level=Level.SMOKE,
+        operator_levels=dict.fromkeys(COMPLETE_OPERATORS, Level.EXHAUSTIVE),
         dtypes=dtypes,
         select_mode=lambda _case: mode,
         write_gradient=WRITE_GRADIENT,

@@ -419,6 +419,7 @@ SURFACES: tuple[Surface, ...] = (
         unsupported_dtypes={"avg_pool": no_kernel("the mean of a tensor", except_dtypes=FLOATING)},
     ),
 )
+QUANTIZED_MAXIMA = {"max_pool": frozenset({"int8", "uint8"})}
 SURFACES += (
     _make_surface(
         "torch.quantized",
@@ -427,17 +428,24 @@ SURFACES += (
             "dequantize": quantization.dequantize,
             "quantized_avg_pool": partial(quantization.avg_pool, "", Formula.RECIPROCAL_PLUS_ZERO_POINT),
             "quantized_conv": partial(quantized_convolution.conv, Engine.FBGEMM),
+            "max_pool": quantization.max_pool,
         },
         fallbacks={"quantize": quantization.RECIPE.quantize},
-        dtypes={**QUANTIZE_DTYPES, **QUANTIZED_POOLING_DTYPES, **QUANTIZED_CONVOLUTION_DTYPES},
+        dtypes={**QUANTIZE_DTYPES, **QUANTIZED_POOLING_DTYPES, **QUANTIZED_CONVOLUTION_DTYPES, **QUANTIZED_MAXIMA},
     ),
-    *(
-        _make_surface(
-            f"torch.quantized_{engine}",
-            {"quantized_conv": partial(quantized_convolution.conv, engine)},
-            dtypes=QUANTIZED_CONVOLUTION_DTYPES,
-        )
-        for engine in (Engine.ONEDNN, Engine.QNNPACK)
+    _make_surface(
+        "torch.quantized_onednn",
+        {"quantized_conv": partial(quantized_convolution.conv, Engine.ONEDNN)},
+        dtypes=QUANTIZED_CONVOLUTION_DTYPES,
+    ),
+    _make_surface(
+        "torch.quantized_qnnpack",
+        {
+            "quantized_conv": partial(quantized_convolution.conv, Engine.QNNPACK),
+            "quantized_avg_pool": quantization.qnnpack_avg_pool,
+            "max_pool": quantization.qnnpack_max_pool,
+        },
+        dtypes={**QUANTIZED_CONVOLUTION_DTYPES, **QUANTIZED_POOLING_DTYPES, **QUANTIZED_MAXIMA},
     ),
     _make_surface(
         "torch.quantized_channels_last",

@@ -352,6 +352,7 @@ def test_every_entry_has_a_case_that_one_of_its_surfaces_runs_at_level_standard(
                 case.level,
                 case.tags,
                 Level.STANDARD,
+                operator=case.operator,
                 slow=surface.only_tagged or surface.name in SLOW_NIGHTLY_SURFACES,
             )
             for surface in own

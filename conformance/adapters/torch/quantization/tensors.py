@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from conformance.adapters.api import Code, Step, Unsupported, call, number, per_axis
+from conformance.adapters.api import Code, Step, Unsupported, as_lines, call, number, per_axis
 from conformance.adapters.api.quantization.formulas import (
     LIMITS,
     QuantizationRecipe,
@@ -13,6 +15,8 @@ from conformance.adapters.api.quantization.formulas import (
     unsupported_quantization,
     values_text,
 )
+from conformance.adapters.torch import pooling
+from conformance.adapters.torch.calls import functional_call
 from conformance.cases.operators import Formula, Rounding, RoundMode
 
 AVERAGED_RANKS = (2, 3)
@@ -21,6 +25,15 @@ MIXED_FORMULAS = Unsupported("with channels last, each 16 channels have another 
 NO_AVERAGED_RANK = Unsupported("averages of quantized tensors have two or three spatial axes")
 NO_AVERAGED_WINDOWS = Unsupported("averages of quantized tensors have neither unequal padding nor dilation")
 NO_LARGE_PADDING = Unsupported('"pad should be at most half of effective kernel size"')
+OTHER_DTYPES = Unsupported("quantized tensors of eight bits have numbers of int8 or uint8")
+ONLY_UINT8_PLANES = Unsupported("QNNPACK averages planes of uint8; other averages have the same kernels in each engine")
+ONE_CELL = Unsupported('a window of one cell: "createStatus == pytorch_qnnp_status_success INTERNAL ASSERT FAILED"')
+ROUNDED_UP = Unsupported("with ceil_mode, averages have the same kernels in each engine")
+NO_VOLUMES = Unsupported("QNNPACK backend doesn't support of quantized_max_pool3d")
+# Max pooling selects numbers, so that any scale and zero point give the same result.
+SCALE = 0.5
+ZERO_POINT = 3
+QNNPACK_LINE = 'torch.backends.quantized.engine = "qnnpack"'
 QUANTIZED_NAMES = {"int8": "torch.qint8", "uint8": "torch.quint8"}
 DECOMPOSED_IMPORT = "from torch.ao.quantization.fx import _decomposed  # registers torch.ops.quantized_decomposed"
 NO_RECIPROCAL_OF_FLOAT32 = Unsupported(
@@ -88,6 +101,36 @@ def avg_pool(memory_format: str, formula: Formula, step: Step) -> Code:
     window = per_axis(step.window)
     called = call(f"F.avg_pool{step.rank}d", "x", window, **arguments)
     return (made, *(converted if memory_format else ()), f"x = {called}.int_repr()")
+
+
+def max_pool(step: Step) -> Code:
+    """Return the maximum of a quantized tensor."""
+    if step.dtype not in LIMITS:
+        return OTHER_DTYPES
+    code = pooling.max_pool(functional_call, replace(step, dtype="float32"))
+    if isinstance(code, Unsupported):
+        return replace(code, rejected_call=None)
+    (text,) = as_lines(code)
+    made = f"x = torch._make_per_tensor_quantized_tensor(x, {SCALE}, {ZERO_POINT})"
+    return made, f"{text}.int_repr()"
+
+
+def qnnpack_max_pool(step: Step) -> Code:
+    """Return the maximum of a quantized tensor by QNNPACK, whose kernel is for uint8."""
+    if step.dtype == "uint8" and set(step.window) == {1} and step.parameters["rounding"] != Rounding.CEIL:
+        return ONE_CELL
+    code = NO_VOLUMES if step.rank == max(AVERAGED_RANKS) else max_pool(step)
+    return code if isinstance(code, Unsupported) else (QNNPACK_LINE, *as_lines(code))
+
+
+def qnnpack_avg_pool(step: Step) -> Code:
+    """Return the average of a quantized tensor by QNNPACK, whose kernel is for planes of uint8."""
+    if step.dtype != "uint8" or step.rank != min(AVERAGED_RANKS):
+        return ONLY_UINT8_PLANES
+    if step.parameters["rounding"] == Rounding.CEIL:
+        return ROUNDED_UP
+    code = avg_pool("", Formula.RECIPROCAL, step)
+    return code if isinstance(code, Unsupported) else (QNNPACK_LINE, *as_lines(code))
 
 
 def decomposed_quantize(step: Step) -> Code:

@@ -57,6 +57,16 @@ def test_surface_runs_up_to_its_own_level():
     assert not surface.is_run("exhaustive", ())
 
 
+@pytest.mark.parametrize(
+    ("operator", "runs"), [("conv", True), ("conv_grad", True), ("pad", False), ("max_pool", False), ("", False)]
+)
+def test_operators_have_levels_of_their_own(operator, runs):
+    surface = Surface("s", {}, max_level=Level.SMOKE, operator_levels={"conv": Level.STANDARD, "pad": Level.SMOKE})
+    assert surface.is_run("smoke", (), operator=operator)
+    assert surface.is_run("standard", (), operator=operator) is runs
+    assert not surface.is_run("exhaustive", (), operator=operator)
+
+
 def test_declarations_are_those_of_the_processor():
     surface = Surface("s", {}, declarations={"q": Declaration("one", cpu={"avx2": "two"}), "r": Declaration("three")})
     found = surface.for_processor(["sse", "avx2"])
