@@ -1,0 +1,110 @@
+"""Tests of the errors in reference.geometry.axis_weights, against the formulas of their proofs in fractions."""
+
+from fractions import Fraction
+
+import pytest
+
+from reference.geometry.axis_weights import AxisWeights
+from reference.geometry.kernels import InterpolationKernel
+from reference.geometry.resampling import COORDINATES, CROP, ResampledAxis
+
+UNIT = Fraction(1, 2**24)
+COARSE_UNIT = Fraction(1, 2**8)
+ROUNDINGS = 6
+"""Roundings of a coordinate, and as many of a weight."""
+
+
+def gamma(roundings, unit=UNIT):
+    return roundings * unit / (1 - roundings * unit)
+
+
+def resampled(rule, size=9, output=20):
+    region = (Fraction(-1, 4), Fraction(3, 2)) if rule == CROP else (Fraction(0), Fraction(1))
+    return ResampledAxis(size, output, Fraction(size, output), rule, *region)
+
+
+def largest_intermediate(axis, o):
+    """Return M: no intermediate result of the coordinate of output cell o is larger."""
+    if axis.coordinates == CROP:
+        steps = Fraction(axis.size - 1, max(axis.output - 1, 1))
+        return (o + 1) * (abs(axis.start) + abs(axis.end)) * steps + abs(axis.start) * (axis.size - 1) + 1
+    if axis.coordinates == "align_corners":
+        return (o + 1) * Fraction(axis.size - 1, max(axis.output - 1, 1)) + 1
+    return (o + 1) * axis.step + 1 + (axis.size if axis.coordinates == "half_pixel_symmetric" else 0)
+
+
+@pytest.mark.parametrize("unit", [UNIT, COARSE_UNIT])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("rule", COORDINATES)
+def test_errors_are_those_of_the_proof(rule, mode, unit):
+    axis, kernel = resampled(rule), InterpolationKernel.of(mode, -0.75, Fraction(1))
+    errors = AxisWeights.of(axis, kernel, is_clamped=mode == "linear", unit=float(unit)).errors
+    for o, row in enumerate(errors):
+        proved = kernel.slope * gamma(2 * ROUNDINGS, unit) * largest_intermediate(axis, o) + kernel.evaluation * unit
+        assert proved <= Fraction(row.max()) <= proved * Fraction(107, 100)
+
+
+@pytest.mark.parametrize("unit", [UNIT, Fraction(1, 2**53)])
+@pytest.mark.parametrize("is_normalized", [False, True])
+@pytest.mark.parametrize("rule", sorted({*COORDINATES} - {CROP}))
+def test_a_cell_has_an_error_if_a_rounded_coordinate_may_read_it(rule, is_normalized, unit):
+    axis, kernel = resampled(rule), InterpolationKernel.of("linear", 0, Fraction(1))
+    if is_normalized:
+        given = {"stretch": Fraction(1), "excludes_outside": False}
+        errors = AxisWeights.normalized(axis, kernel, **given, unit=float(unit)).errors
+    else:
+        errors = AxisWeights.of(axis, kernel, is_clamped=False, unit=float(unit)).errors
+    for o, coordinate in enumerate(axis.all_coordinates):
+        shift, first = gamma(2 * ROUNDINGS) * (largest_intermediate(axis, o) + kernel.reach), coordinate // 1 - 1
+        for i, error in enumerate(errors[o]):
+            distance = abs(coordinate - first - i)
+            if distance <= kernel.reach:
+                assert error > 0
+            if distance >= kernel.reach + 2 * shift + Fraction(1, 2**29):
+                assert error == 0
+
+
+@pytest.mark.parametrize("unit", [UNIT, COARSE_UNIT / 64])
+@pytest.mark.parametrize(("mode", "a"), [("linear", 0), ("cubic", -0.5), ("cubic", -0.75)])
+@pytest.mark.parametrize(("size", "output"), [(9, 4), (8, 2), (5, 20)])
+def test_errors_of_quotients_are_those_of_the_proof(size, output, mode, a, unit):
+    axis, kernel = resampled("half_pixel", size, output), InterpolationKernel.of(mode, a, Fraction(1))
+    stretch = max(axis.step, Fraction(1))
+    weights = AxisWeights.normalized(axis, kernel, stretch=stretch, excludes_outside=False, unit=float(unit))
+    taps = weights.near.shape[1]
+    for o, coordinate in enumerate(axis.all_coordinates):
+        first = int((coordinate - kernel.reach * stretch) // 1)
+        scaled = [abs(coordinate - first - i) / stretch for i in range(taps)]
+        values = [kernel.weight(one) if one < kernel.reach else Fraction(0) for one in scaled]
+        moved = largest_intermediate(axis, o) / stretch + kernel.reach
+        error = kernel.slope * gamma(2 * ROUNDINGS, unit) * moved + kernel.evaluation * unit
+        total, sizes = sum(values), [abs(value) for value in values]
+        change = taps * error + gamma(taps, unit) * (sum(sizes) + taps * error)
+        proved = [
+            (error + size / total * change + gamma(3, unit) * (size + error)) / (total - change) for size in sizes
+        ]
+        found = sorted(map(Fraction, weights.errors[o][weights.errors[o] > 0]))
+        wanted = sorted(one for one, distance in zip(proved, scaled, strict=True) if distance < kernel.reach)
+        assert all(small <= large for small, large in zip(wanted[::-1], found[::-1], strict=False))
+        assert found[-1] <= wanted[-1] * Fraction(120, 100)
+
+
+def test_rounding_that_may_halve_the_sum_of_the_weights_is_rejected():
+    kernel = InterpolationKernel.of("linear", 0, Fraction(1))
+    axis = resampled("half_pixel", 8, 2)
+    given = {"stretch": Fraction(4), "excludes_outside": False}
+    assert AxisWeights.normalized(axis, kernel, **given, unit=2.0**-9).errors.max() < 1
+    with pytest.raises(ValueError, match="8 to 2 cells: rounded coordinates do not determine the weights"):
+        AxisWeights.normalized(axis, kernel, **given, unit=2.0**-6)
+
+
+@pytest.mark.parametrize(("unit", "is_rejected"), [(0.0035, False), (0.0045, True)])
+def test_the_rounding_of_a_sum_of_many_weights_is_limited(unit, is_rejected):
+    # Ten cells are read. The slope of this kernel is so small that the sum of the weights is certain.
+    kernel = InterpolationKernel(lambda _distance: Fraction(1), Fraction(1), Fraction(1, 1000), Fraction(0))
+    axis, given = resampled("half_pixel", 8, 2), {"stretch": Fraction(4), "excludes_outside": False}
+    if is_rejected:
+        with pytest.raises(ValueError, match="do not determine the weights"):
+            AxisWeights.normalized(axis, kernel, **given, unit=unit)
+    else:
+        assert AxisWeights.normalized(axis, kernel, **given, unit=unit).near.shape == (2, 10)
