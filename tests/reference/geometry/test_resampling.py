@@ -8,7 +8,13 @@ import pytest
 
 from reference.geometry.axis_weights import AxisWeights
 from reference.geometry.kernels import InterpolationKernel
-from reference.geometry.resampling import COORDINATES, CROP, ResampledAxis, resampled_axes
+from reference.geometry.resampling import (
+    COORDINATES,
+    CROP,
+    MAX_RESAMPLED_EXTENT,
+    ResampledAxis,
+    resampled_axes,
+)
 
 UNIT = 2.0**-24
 
@@ -25,6 +31,7 @@ def test_coordinates_of_every_rule():
     assert coordinates(4, 1, "pytorch_half_pixel") == [0]
     assert coordinates(4, 1, "align_corners") == [0]
     assert coordinates(4, 2, "pytorch_half_pixel") == coordinates(4, 2, "half_pixel")
+    assert coordinates(3, 5, CROP) == coordinates(3, 5, "align_corners")
 
 
 @pytest.mark.parametrize("rule", COORDINATES)
@@ -44,7 +51,9 @@ def test_coordinates_of_all_cells_are_those_of_the_rule(rule, size, output):
         (5, 4, ("1", "0"), True),  # downwards
         (5, 4, ("1/3", "1/3"), False),
         (5, 3, ("1/3", "1"), True),
+        (5, 7, ("0", "1"), True),  # 6 · 1/6 · 4
         (1, 4, ("1/4", "1/3"), False),  # all coordinates are 0, without rounding
+        (1, 4, ("1/3", "1/4"), False),
     ],
 )
 def test_ends_beyond_which_rounding_may_move_a_cell_of_a_crop(size, output, region, inexact):
@@ -93,6 +102,26 @@ def test_coordinates_with_large_denominators_are_exact_integers():
     axis = ResampledAxis(5, 9, LARGE_STEP, "half_pixel")
     assert axis.numerators.dtype == object
     assert [Fraction(one, axis.denominator) for one in axis.numerators] == list(axis.all_coordinates)
+
+
+def test_the_end_of_an_axis_in_small_units_is_an_exact_integer():
+    # The only coordinate is 0; the last cell has the coordinate 4, which is more than 2 ** 52 units.
+    axis = ResampledAxis(5, 1, LARGE_STEP, "asymmetric")
+    assert axis.numerators.tolist() == [0]
+    assert axis.numerators.dtype == object
+
+
+def test_an_axis_has_the_largest_extent_that_is_accepted():
+    (axis,) = resampled_axes((MAX_RESAMPLED_EXTENT,), 1, None, "half_pixel")
+    assert axis.size == MAX_RESAMPLED_EXTENT
+    with pytest.raises(ValueError, match=f"expected 1 to {MAX_RESAMPLED_EXTENT}"):
+        resampled_axes((MAX_RESAMPLED_EXTENT + 1,), 1, None, "half_pixel")
+
+
+@pytest.mark.parametrize("scale", [True, "2", None])
+def test_a_scale_of_an_axis_is_a_number(scale):
+    with pytest.raises(TypeError, match="scale"):
+        resampled_axes((4, 4), None, (2, scale), "half_pixel")
 
 
 @pytest.mark.parametrize("mode", ["linear", "cubic"])
