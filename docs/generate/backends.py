@@ -140,7 +140,9 @@ def _surface_rows(surfaces: Sequence[Surface], cases: Sequence[Case]) -> Iterato
         # Surfaces without automatic differentiation have a lowering for each gradient.
         explicit = any(name.endswith(GRADIENT_SUFFIX) for name in surface.lowerings)
         gradients = "explicit" if explicit else "automatic" if surface.write_gradient else "–"
-        level = f"{surface.max_level}, or tagged `{surface.slow_tag}`" if surface.slow_tag else surface.max_level
+        level: str = f"{surface.max_level}, or tagged `{surface.slow_tag}`" if surface.slow_tag else surface.max_level
+        for operator, highest in surface.operator_levels.items():
+            level += f", `{operator}`: {highest}"
         yield [f"`{surface.name}`", *map(str, (native, other, len(kinds) - native - other)), gradients, level]
 
 
