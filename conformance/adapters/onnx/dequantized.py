@@ -79,7 +79,7 @@ def _between(lowering: Lowering, step: Step, operator: str, scale: float, zero_p
 def _lowered(lowering: Lowering, step: Step, operator: str) -> Code:
     """Return the code of an operator of float32. The call that is rejected would not be that of eight bits."""
     code = lowering(replace(step, operator=operator, dtype="float32", kernel_dtype=""))
-    return replace(code, rejected_call=()) if isinstance(code, Unsupported) else code
+    return replace(code, rejected_call=None) if isinstance(code, Unsupported) else code
 
 
 def _array_lines(prefix: str, scale: str, zero_point: str, dtype: str) -> tuple[str, str]:

@@ -32,6 +32,7 @@ LIMITS = {"webgpu": limits.webgpu_limit, "jsep": limits.jsep_limit, "webgl": lim
         ("resize/1d-cubic-up-by-two", "jsep", "Cubic mode"),
         ("resize/2d-linear-float64", "webgl", "sizes"),
         ("resize/1d-nearest-kept-scale", "webgl", "nearest"),
+        ("resize/linear-scale/1d-i8-by2-linear-half.pixel", "webgl", "2-D inputs"),
     ],
 )
 def test_a_node_without_a_kernel_has_a_reason(case, surface, reason):

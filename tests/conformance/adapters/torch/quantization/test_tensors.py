@@ -1,11 +1,18 @@
 """The module `quantization.tensors` of the adapter for PyTorch."""
 
+from dataclasses import replace
+
+import pytest
+
 from conformance.adapters.api import Unsupported
 from conformance.adapters.torch.quantization.tensors import (
     avg_pool,
     decomposed_dequantize,
     decomposed_quantize,
     dequantize,
+    max_pool,
+    qnnpack_avg_pool,
+    qnnpack_max_pool,
     quantize,
 )
 from conformance.cases.operators import Formula
@@ -89,3 +96,40 @@ def test_averages_of_quantized_tensors_have_limits():
     assert "unequal padding" in reason(dilation=(2, 1))
     assert "half of effective kernel" in reason(padding=((2, 2), (0, 0)))
     assert "half_even" in reason(round_mode="half_up")
+
+
+def maximum_step(shape=(1, 2, 4, 6), dtype="uint8", **parameters):
+    rank = len(shape) - 2
+    given = {"window": (2,) * rank, "stride": (1,) * rank, "padding": ((0, 0),) * rank, "dilation": (1,) * rank}
+    return Step("max_pool", shape, dtype, {**given, "rounding": "floor", **parameters})
+
+
+def test_maxima_of_a_quantized_tensor():
+    made = "x = torch._make_per_tensor_quantized_tensor(x, 0.5, 3)"
+    assert max_pool(maximum_step()) == (made, "x = F.max_pool2d(x, 2, stride=1).int_repr()")
+    assert max_pool(maximum_step((1, 2, 6), "int8")) == (made, "x = F.max_pool1d(x, 2, stride=1).int_repr()")
+    assert isinstance(max_pool(maximum_step(dtype="int32")), Unsupported)
+    assert max_pool(maximum_step(rounding="full")).rejected_call is None
+
+
+def test_qnnpack_selects_its_engine():
+    line = 'torch.backends.quantized.engine = "qnnpack"'
+    assert qnnpack_max_pool(maximum_step())[0] == line
+    assert qnnpack_avg_pool(replace(average_step(formula="reciprocal"), dtype="uint8"))[0] == line
+    assert isinstance(qnnpack_avg_pool(average_step(formula="reciprocal")), Unsupported)
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (maximum_step((1, 2, 4, 6, 5)), "quantized_max_pool3d"),
+        (maximum_step(window=(1, 1)), "a window of one cell"),
+    ],
+)
+def test_maxima_that_qnnpack_does_not_compute(step, reason):
+    assert reason in qnnpack_max_pool(step).reason
+
+
+def test_kernels_of_all_engines_compute_a_window_of_one_cell():
+    assert not isinstance(qnnpack_max_pool(maximum_step(dtype="int8", window=(1, 1))), Unsupported)
+    assert not isinstance(qnnpack_max_pool(maximum_step(window=(1, 1), rounding="ceil")), Unsupported)
