@@ -13,7 +13,8 @@ WINDOWS = {"window": (2,), "stride": (1,), "padding": ((0, 0),), "dilation": (1,
 AVERAGE = {**WINDOWS, "count_include_pad": False, "divisor": None, "x_zero_point": 3, "round_mode": "half_even"}
 CONVOLUTION = {
     "stride": (1,), "padding": ((0, 0),), "dilation": (1,), "groups": 1, "x_scale": 0.5, "x_zero_point": 3,
-    "w_scale": 0.25, "w_zero_point": 0, "y_scale": 1, "y_zero_point": 4, "round_mode": "half_even", "requantization": "product",
+    "w_scale": 0.25, "w_zero_point": 0, "y_scale": 1, "y_zero_point": 4, "round_mode": "half_even",
+    "requantization": "product",
 }  # fmt: skip
 conv = partial(dequantized.conv, Requantization.PRODUCT, {"int8"}, nodes.conv)
 avg_pool = partial(dequantized.avg_pool, lambda _step: Formula.QUOTIENT, nodes.avg_pool)
