@@ -43,6 +43,16 @@ def test_slices_and_integers_give_the_same_result(monkeypatch, transposed, mode)
     assert (np.abs((fast.high - slow.high) + (fast.low - slow.low)) <= 1e-6 * fast.bound()).all()
 
 
+@pytest.mark.parametrize("exponent", [980, 1000, 1010])
+def test_sums_of_large_numbers_are_those_of_small_ones(exponent):
+    # The numerators of a sum add up to more than 2 ** 35.
+    axes = [axis_weights(7, 11, "cubic"), axis_weights(5, 13, "cubic"), axis_weights(3, 17, "cubic")]
+    x = np.random.default_rng(3).standard_normal((1, 1, 7, 5, 3))
+    small = exact_weighted_sums(x, axes, transposed=False, unit=UNIT).value
+    large = exact_weighted_sums(np.ldexp(x, exponent), axes, transposed=False, unit=UNIT).value
+    assert np.array_equal(large, np.ldexp(small, exponent))
+
+
 def test_magnitude_and_extra_error_of_one_axis():
     axis = axis_weights(2, 4)
     exact = exact_weighted_sums(np.array([[[1.0, -3.0]]], np.float32), [axis], transposed=False, unit=UNIT)

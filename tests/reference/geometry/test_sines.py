@@ -52,3 +52,9 @@ def test_the_sine_of_a_sum_has_the_digits_that_are_promised():
     total = sine_of_half_turns(a) * cosine(b) + cosine(a) * sine_of_half_turns(b)
     assert abs(sine_of_half_turns(a + b) - total) < SMALL
     assert ONE > 2**200
+
+
+@pytest.mark.parametrize("turns", [Fraction(1, 3), Fraction(1, 7), Fraction(3, 1000)])
+def test_the_sine_is_the_same_at_equal_distances_from_a_quarter_turn(turns):
+    assert sine_of_half_turns(1 - turns) == sine_of_half_turns(turns)
+    assert sine_of_half_turns(2 - turns) == -sine_of_half_turns(turns)
