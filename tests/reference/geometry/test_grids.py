@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from reference.geometry.grids import (
+    CUBIC_SLOPE_EVALUATION,
     OUTSIDE,
     GridAxis,
     axis_taps,
@@ -35,6 +36,22 @@ def test_the_ends_of_the_grid_are_edges_or_centres(align_corners, ends):
 )
 def test_cells_of_the_continued_plane(padding_mode, align_corners, sources):
     assert GridAxis(3, padding_mode, align_corners).source(np.arange(-3, 7)).tolist() == sources
+
+
+def test_the_derivative_of_the_cubic_kernel_is_evaluated_by_the_rule_of_horner():
+    a = Fraction(-3, 4)
+    # γ(5) times the sum of |coefficient| · x ** k for 3a · x ** 2 − 10a · x + 8a and x = 2.
+    assert 5 * (abs(3 * a) * 4 + abs(10 * a) * 2 + abs(8 * a)) == CUBIC_SLOPE_EVALUATION
+
+
+@pytest.mark.parametrize("number", [-3.0, -1.0, 0.0, 0.5, 7.0])
+@pytest.mark.parametrize("size", [1, 2, 9, 1000])
+def test_the_error_of_a_coordinate_is_that_of_its_roundings(size, number):
+    # Ten roundings of numbers of at most M.
+    unit, largest = Fraction(UNIT), ((abs(Fraction(number)) + 1) * size + 1) / 2 + 1
+    proved = 10 * unit / (1 - 10 * unit) * largest
+    error = Fraction(GridAxis(size, "border", False).error(number, UNIT))
+    assert proved <= error <= proved * Fraction(106, 100)
 
 
 def test_one_cell_mirrored_at_its_centre_is_repeated():
