@@ -1,4 +1,8 @@
-"""OpenVINO: resizing by `interpolate`, whose words are those of ONNX."""
+"""OpenVINO: resizing by `interpolate`, whose words are those of ONNX, and by that of the first opset.
+
+The functions `interpolate` of opset1 to opset10 create Interpolate-1, those of opset11 to opset16 Interpolate-11. The
+Python package has no function for Interpolate-4.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,9 @@ from conformance.adapters.api.resizing.rules import (
     has_plain_kernel,
     has_rule,
     omits_coordinates,
+    resized_extents,
 )
-from conformance.cases.operators import Coordinates, ResizeMode
+from conformance.cases.operators import Coordinates, NearestRounding, ResizeMode
 
 MODES = {ResizeMode.NEAREST: "nearest", ResizeMode.LINEAR: "linear_onnx", ResizeMode.CUBIC: "cubic"}
 DEFAULT_CUBIC_A = -0.75
@@ -76,3 +81,38 @@ def resize(step: Step) -> Code:
         cube_coeff=number(given["cubic_a"]) if is_cubic else None,
         axes=str([*spatial_axes(step)]),
     )
+
+
+NO_FIRST_RULE = Unsupported(
+    "Interpolate-1 takes a size, and has the coordinates align_corners and asymmetric, or half_pixel for linear "
+    "interpolation that is not of planes; it copies the lower cell if the output is larger, the upper if it is smaller"
+)
+
+
+def first_resize(step: Step) -> Code:
+    """Return the call of Interpolate-1."""
+    given = step.parameters
+    if not has_plain_kernel(step) or omits_coordinates(step) or (given.get("size") and given.get("scale")):
+        return NO_FIRST_RULE
+    mode = ResizeMode(given["mode"])
+    if mode is ResizeMode.CUBIC and given.get("cubic_a", DEFAULT_CUBIC_A) != DEFAULT_CUBIC_A:
+        return Unsupported("Interpolate-1 has the parameter -0.75")
+    rounding = _first_rounding(step) if mode is ResizeMode.NEAREST else None
+    # The document does not say which coordinates align_corners=False has.
+    is_centred = mode is ResizeMode.LINEAR and step.rank != PLANE_RANK
+    rules = {False: HALF_PIXEL if is_centred else Coordinates.ASYMMETRIC.value, True: Coordinates.ALIGN_CORNERS.value}
+    same = [one for one, rule in rules.items() if has_rule(step, rule, rounding, recomputes_scale=True)]
+    if not same or (mode is ResizeMode.NEAREST and rounding is None):
+        return NO_FIRST_RULE
+    aligns = same[0]
+    attributes = f'{{"axes": np.int64({[*spatial_axes(step)]}), "mode": "{mode.value}", "align_corners": {aligns}}}'
+    sizes = [int(one) for one in resized_extents(step)]
+    return call("ov.opset1.interpolate", "x", f"np.int64({sizes})", attributes)
+
+
+def _first_rounding(step: Step) -> str | None:
+    """Return the rule that selects a cell in Interpolate-1, None if it differs between the axes."""
+    steps = [axis.step for axis in step.resampled]
+    if all(one <= 1 for one in steps):
+        return NearestRounding.FLOOR.value
+    return NearestRounding.CEIL.value if all(one >= 1 for one in steps) else None
