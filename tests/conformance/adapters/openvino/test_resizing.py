@@ -84,12 +84,23 @@ def test_words_are_those_of_the_first_opset(given, aligns):
     [
         {"x": PLANE, "size": [8, 3], "mode": "linear", "coordinates": "half_pixel"},
         {"x": ROW, "size": [8], "mode": "linear", "coordinates": "asymmetric"},
-        {"x": ROW, "scale": [0.4], "mode": "linear", "coordinates": "half_pixel"},
         {"x": PLANE, "size": [8, 8], "mode": "cubic", "coordinates": "asymmetric", "cubic_a": -0.5},
         {"x": PLANE, "size": [3, 7], "mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "floor"},
         {"x": PLANE, "size": [3, 3], "mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "floor"},
-        {"x": PLANE, "size": [2, 2], "mode": "linear", "antialias": True},
     ],
 )
-def test_other_rules_have_no_word_of_the_first_opset(given):
+def test_other_rules_are_those_of_the_fourth_opset(given):
+    (text,) = lines("resize", **given, words=True)
+    scales = ", ".join(str(m / n) for n, m in zip(given["x"]["shape"][2:], given["size"], strict=True))
+    assert text.startswith(f"x = ov.opset10.interpolate(x, {given['size']}, np.float32([{scales}]), ")
+    assert '"sizes"' in text
+
+
+def test_a_scale_is_written_as_it_is():
+    (text,) = lines("resize", x=ROW, scale=[0.4], mode="linear", coordinates="half_pixel", words=True)
+    assert text == 'x = ov.opset10.interpolate(x, [2], np.float32([0.4]), "linear_onnx", "scales", axes=[2])'
+
+
+def test_earlier_opsets_do_not_antialias():
+    given = {"x": PLANE, "size": [2, 2], "mode": "linear", "antialias": True, "exclude_outside": True}
     assert "no word of its own" in program("resize", **given, words=True).reason
