@@ -273,10 +273,10 @@ class Run:
 
     def _outcomes(self, jobs: Iterator[Job]) -> Iterator[ProgramOutcome]:
         """Yield the outcome of each job, in order."""
-        return batched_outcomes(self.pool.outcomes, jobs) if self._has_batches else self.pool.outcomes(jobs)
+        return batched_outcomes(self.pool.outcomes, jobs) if self.has_batches else self.pool.outcomes(jobs)
 
     @cached_property
-    def _has_batches(self) -> bool:
+    def has_batches(self) -> bool:
         """Whether programs run in batches. A repeated program would be the same one in each."""
         is_batched = any(surface.route and surface.route.batch for surface in self.surfaces)
         return self.options.batches and self.repeat == 1 and is_batched
@@ -291,10 +291,10 @@ class Run:
                 expected = self.expected(task.case)
                 queued.append(expected)
                 # With one digest, all repetitions run in one worker and share the compiled program.
-                part = self._job_part(task, expected) if self._has_batches else None
+                part = self.job_part(task, expected) if self.has_batches else None
                 yield from [self.make_job(task, part)] * self.repeat
 
-    def _job_part(self, task: Task, expected: Expected) -> JobPart | None:
+    def job_part(self, task: Task, expected: Expected) -> JobPart | None:
         """Return how a task runs in a batch, None if it runs alone, as one that is known not to pass does."""
         stages, program = task.surface.route, batch_part(task.case, task.surface)
         if stages is None or stages.batch is None or program is None or self.judge.is_known_to_differ(task):

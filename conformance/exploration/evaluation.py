@@ -14,10 +14,12 @@ from conformance.adapters.api import Backend, Program
 from conformance.cases.steps import case_step
 from conformance.catalogue.loading import Catalogue
 from conformance.execution.confirmation import Confirmer
-from conformance.execution.job import Job, Limits, WorkerFailed
+from conformance.execution.job import Job, JobPart, Limits, WorkerFailed
 from conformance.execution.lone_worker import LoneWorker
 from conformance.execution.options import RunOptions
 from conformance.execution.pool import WorkerPool
+from conformance.execution.routes.batches import KindHistory, batched_outcomes
+from conformance.execution.routes.stages import StageRunner
 from conformance.execution.run import Run
 from conformance.execution.selection import Selection
 from conformance.execution.task import FATAL_OUTCOMES, Task
@@ -79,10 +81,14 @@ class CandidateResult:
 
 @dataclass(frozen=True)
 class Call:
-    """A program to run; task: the case and its program. inputs: the arguments, in order."""
+    """A program to run; task: the case and its program. inputs: the arguments, in order.
+
+    part: how it runs in a batch with others, None if it runs alone.
+    """
 
     task: Task
     inputs: InputArrays
+    part: JobPart | None = None
 
 
 class Check(Protocol):
@@ -173,6 +179,8 @@ class LocalEvaluator:
         self.confirmer = Confirmer(
             self.backend, lambda backend: LoneWorker(backend, python, self.limits), 1, lambda: self.pool
         )
+        self.stages = StageRunner(Worker(self.backend, python, self.limits, retry=False))
+        self.history = KindHistory()
 
     def __enter__(self) -> LocalEvaluator:
         with self._as_incomplete_run():
@@ -182,6 +190,7 @@ class LocalEvaluator:
     def __exit__(self, *_: object) -> None:
         self.pool.kill()
         self.confirmer.kill()
+        self.stages.kill()
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -218,7 +227,8 @@ class LocalEvaluator:
         # of a few candidates, and checks are made while the workers are busy.
         ahead, behind = itertools.tee((one, one.oracle.checks(run, one.candidate, fatal=fatal)) for one in requests)
         calls = (call for _, checks in ahead for check in checks for call in check.calls)
-        outcomes = self.outcomes(_make_job(run, call, fatal=fatal) for call in calls)
+        jobs = (_make_job(run, call, fatal=fatal) for call in calls)
+        outcomes = self.outcomes(jobs, has_batches=run.has_batches)
         return [
             CandidateResult(
                 one.candidate,
@@ -256,13 +266,17 @@ class LocalEvaluator:
         """Return a run without cases. It translates cases and judges outcomes of the running workers."""
         options = RunOptions(Selection(Level.EXHAUSTIVE, tuple(surfaces)))
         run = Run(self.backend, Catalogue(()), self.ledger, options, python=self.python)
-        run.pool = self.pool  # the worker that the run created itself was never started
+        run.pool, run.stages = self.pool, self.stages  # the workers that the run created itself were never started
         return run
 
-    def outcomes(self, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
-        """Yield the outcomes of jobs, in their order. Raises IncompleteRun if no worker can be started."""
+    def outcomes(self, jobs: Iterable[Job], *, has_batches: bool = False) -> Iterator[ProgramOutcome]:
+        """Yield the outcomes of jobs, in their order. Raises IncompleteRun if no worker can be started.
+
+        has_batches: whether jobs with a part run in batches.
+        """
         with self._as_incomplete_run():
-            yield from self.pool.outcomes(jobs)
+            pool = self.pool
+            yield from batched_outcomes(pool.outcomes, jobs, self.history) if has_batches else pool.outcomes(jobs)
 
     def _without_slowness(self, candidate: Candidate, outcome: ProgramOutcome) -> ProgramOutcome:
         """Return the outcome. A program with very many cells that exceeds the time limit is unsupported, not a hang."""
@@ -277,4 +291,4 @@ def _make_job(run: Run, call: Call, *, fatal: bool) -> Job:
     """Return the job of a call. A failure that the ledger lists is expected even if `fatal` is false."""
     assert isinstance(call.task.program, Program)  # noqa: S101 - checks have no calls of unsupported tasks
     expected = fatal or not FATAL_OUTCOMES.isdisjoint(run.judge.expected_failures(call.task))
-    return Job(call.task.program, tuple(call.inputs.values()), expected)
+    return Job(call.task.program, tuple(call.inputs.values()), expected, None if fatal else call.part)

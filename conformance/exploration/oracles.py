@@ -34,7 +34,7 @@ from conformance.judging.expected import Expected, compute_expected
 from conformance.judging.verdict import JUDGED_OUTCOMES, ProgramOutcome
 from reports.results import ResultRecord
 from reports.results.exploration import OracleKind
-from reports.results.vocabulary import DifferenceKind, Outcome, Status
+from reports.results.vocabulary import DifferenceKind, Outcome, Part, Status
 
 
 def make_oracle(name: OracleName) -> Oracle:
@@ -93,7 +93,10 @@ class ReferenceCheck:
     @property
     def calls(self) -> Sequence[Call]:
         """The program of the candidate, if there is one."""
-        return [Call(self.task, self.expected.inputs)] if isinstance(self.task.program, Program) else []
+        if not isinstance(self.task.program, Program):
+            return []
+        is_part = self.run.has_batches and self.expected.target
+        return [Call(self.task, self.expected.inputs, self.run.job_part(self.task, self.expected) if is_part else None)]
 
     def judge(self, outcomes: Sequence[ProgramOutcome]) -> Iterator[SurfaceResult]:
         """Yield one result."""
@@ -108,13 +111,26 @@ class ReferenceCheck:
             status = Status.PASS if outcome.kind == Outcome.RETURNED else Status.UNSUPPORTED
             yield SurfaceResult(surface, status, how=program.how, kind=outcome.kind)
         else:
-            # The second value is the answer to a convention, which only cases of the catalogue have.
-            record, _ = self.run.judge.judge_task(self.task, outcome, self.expected)
+            record = self._record(outcome)
             symptom = _symptom_of(outcome, record) if record.status in {*NEW_STATUSES, Status.KNOWN} else None
             kinds = (record.outcome, record.kind, _power_of_ten(record.budget_used), symptom or "")
             kind, message = " ".join(map(str, kinds)), record.message or ""
             added = record if self.adds_record else None
             yield SurfaceResult(surface, record.status, symptom, program.how, kind, message, record=added)
+
+    def _record(self, outcome: ProgramOutcome) -> ResultRecord:
+        """Return the record of an outcome. The entries of the source and the runtime of a route apply to it, too."""
+        judge, stages, changed_by = self.run.judge, self.run.stages, None
+        # The second value is the answer to a convention, which only cases of the catalogue have.
+        record, _ = judge.judge_task(self.task, outcome, self.expected)
+        if self.task.surface.route is None or record.status not in NEW_STATUSES:
+            return record
+        if stages.is_refused(self.task, outcome, judge, self.expected):
+            changed_by = Part.EXPORTER_OR_RUNTIME
+        else:
+            changed_by = stages.changed_by(self.task, outcome, judge, self.expected)
+        record, _ = judge.judge_task(self.task, outcome, self.expected, changed_by=changed_by)
+        return record
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Small catalogues and fake backends with NumPy programs, for tests without a framework."""
 
-from conformance.adapters.api import Backend, Declaration, Program, Surface
+from dataclasses import replace
+
+from conformance.adapters.api import Backend, Declaration, Program, RouteBatch, RouteStages, Surface
 from conformance.cases.steps import Step
 from conformance.catalogue import loading
 
@@ -58,3 +60,23 @@ def backend(*surfaces, setup=SETUP, reset="", packages=("numpy",), name="fake", 
 def declares(answer, question="max_pool/q"):
     """Return declarations with one answer to one convention."""
     return {question: Declaration(answer, "its documentation")}
+
+
+EXPORTED = "results = [model(*one) for model, one in zip(models, inputs)]"
+"""Runs the models of a batch."""
+
+
+def route(export, *, alone="", evaluation=(), evaluator=None):
+    """Return a route whose batches have these lines. alone: a line of programs alone, and none of its other stages."""
+
+    def lowering(step):
+        return (*right_maximum(step), *([alone] if alone else []))
+
+    def part(step):
+        lines = (f"    {line}" for text in right_maximum(step) for line in text.split("\n"))
+        return ("def model(x):", *lines, "    return x", "x = model, (x,)")
+
+    right = surface("exporter→runtime")
+    batch = RouteBatch(replace(right, lowerings={"max_pool": part}), export, evaluation=evaluation)
+    stages = RouteStages("source", "runtime", right, right, evaluator, batch=batch)
+    return replace(right, lowerings={"max_pool": lowering}, route=stages)

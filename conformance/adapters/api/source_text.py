@@ -76,8 +76,10 @@ def text_unless_default(default: Any, value: Any, text: str | None = None) -> st
 def array_text(array: Array) -> str:
     """Return a NumPy expression that creates the array."""
     dtype = dtype_text(array)
+    if not array.size:
+        return f"np.zeros({tuple_of(array.shape)}, {dtype})"
     # Bytes are compared, because NaN differs from itself and -0.0 equals 0.0.
-    if array.size and array.tobytes() == array.flat[0].tobytes() * array.size:
+    if array.tobytes() == array.flat[0].tobytes() * array.size:
         return f"np.full({tuple_of(array.shape)}, {number(array.flat[0].item())}, {dtype})"
     return f"np.array({_nested_text(array)}, {dtype}).reshape{tuple_of(array.shape)}"
 

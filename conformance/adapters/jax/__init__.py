@@ -238,7 +238,7 @@ def _flax_surface(api: Linen | Nnx) -> Surface:
             **limit_axes({"conv_transpose": api.grouped_transpose}),
             "pad": CHANNELS_LAST_POOLING.layout.jnp_pad,
         },
-        words=words.flax_words(named),
+        words={**words.flax_words(named), "resize": resizing.CHANNELS_LAST_WORD},
         chain_words=words.flax_chain_words(api.conv),
         building_blocks={"pad": CHANNELS_LAST_POOLING.layout.jnp_pad},
         dtypes=DTYPES,
@@ -269,13 +269,16 @@ LAX_SURFACE = Surface(
         "conv_transpose": composed_transpose,
         "pad": CHANNELS_FIRST_POOLING.layout.jnp_pad,
     },
-    words=words.lax_words(
-        {
-            "max_pool": CHANNELS_FIRST_POOLING.extreme_pool,
-            "min_pool": CHANNELS_FIRST_POOLING.extreme_pool,
-            "conv": lax_conv,
-        }
-    ),
+    words={
+        **words.lax_words(
+            {
+                "max_pool": CHANNELS_FIRST_POOLING.extreme_pool,
+                "min_pool": CHANNELS_FIRST_POOLING.extreme_pool,
+                "conv": lax_conv,
+            }
+        ),
+        "resize": resizing.WORD,
+    },
     to_framework=dict.fromkeys(("x", "kernel", "bias", "draws", "grid"), TO_FRAMEWORK),
     numpy_inputs={},
     to_numpy=TO_NUMPY,

@@ -228,7 +228,7 @@ OPSET_SURFACE = Surface(
         "pad": padding.gathered_pad,
         "deform_conv": deform_conv.biased,
     },
-    words=limit_axes(words.WORDS),
+    words=limit_axes({**words.WORDS, "resize": resizing.earlier_resize}),
     building_blocks={
         "pad": padding.pad,
         "relu": lambda _step: "ops.relu(x)",

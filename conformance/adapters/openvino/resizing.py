@@ -1,6 +1,11 @@
-"""OpenVINO: resizing by `interpolate`, whose words are those of ONNX."""
+"""OpenVINO: resizing by `interpolate`, whose words are those of ONNX, and by those of earlier opsets.
+
+The functions of opset1 to opset9 create Interpolate-1, that of opset10 Interpolate-4, the later ones Interpolate-11.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from conformance.adapters.api import Code, Step, Unsupported, call, number, spatial_axes
 from conformance.adapters.api.resizing.rules import (
@@ -11,8 +16,9 @@ from conformance.adapters.api.resizing.rules import (
     has_plain_kernel,
     has_rule,
     omits_coordinates,
+    resized_extents,
 )
-from conformance.cases.operators import Coordinates, ResizeMode
+from conformance.cases.operators import Coordinates, NearestRounding, ResizeMode
 
 MODES = {ResizeMode.NEAREST: "nearest", ResizeMode.LINEAR: "linear_onnx", ResizeMode.CUBIC: "cubic"}
 DEFAULT_CUBIC_A = -0.75
@@ -56,23 +62,86 @@ def resize(step: Step) -> Code:
     name = _mode_name(step)
     if isinstance(name, Unsupported):
         return name
-    mode, size = ResizeMode(given["mode"]), given.get("size")
-    scales = given.get("scale") or ()
+    size, scales = given.get("size"), given.get("scale")
     if size is not None and scales:
         return Unsupported("interpolate takes sizes or scales, in one input")
-    sizes = [int(one) for one in size] if size is not None else f"np.float32([{', '.join(map(number, scales))}])"
+    sizes = str([int(one) for one in size]) if size is not None else _vector(scales or ())
+    return call("ops.interpolate", "x", sizes, *_shape_calculation(step, name), **_keywords(step))
+
+
+def _vector(numbers: Iterable[float]) -> str:
+    return f"np.float32([{', '.join(map(number, numbers))}])"
+
+
+def _shape_calculation(step: Step, mode: str) -> tuple[str, str]:
+    return f'"{mode}"', '"scales"' if step.parameters.get("size") is None else '"sizes"'
+
+
+def _keywords(step: Step) -> dict[str, str | None]:
+    given, mode = step.parameters, ResizeMode(step.parameters["mode"])
     coordinates = _coordinates(step)
     rounding = given.get("nearest_rounding", "round_prefer_floor")
     is_usual = mode is not ResizeMode.NEAREST or rounding == "round_prefer_floor"
     is_cubic = mode is ResizeMode.CUBIC and given.get("cubic_a", DEFAULT_CUBIC_A) != DEFAULT_CUBIC_A
-    return call(
-        "ops.interpolate",
-        "x",
-        str(sizes),
-        f'"{name}"',
-        '"scales"' if size is None else '"sizes"',
-        coordinate_transformation_mode=None if coordinates == HALF_PIXEL else f'"{coordinates}"',
-        nearest_mode=None if is_usual else f'"{rounding}"',
-        cube_coeff=number(given["cubic_a"]) if is_cubic else None,
-        axes=str([*spatial_axes(step)]),
-    )
+    return {
+        "coordinate_transformation_mode": None if coordinates == HALF_PIXEL else f'"{coordinates}"',
+        "nearest_mode": None if is_usual else f'"{rounding}"',
+        "cube_coeff": number(given["cubic_a"]) if is_cubic else None,
+        "axes": str([*spatial_axes(step)]),
+    }
+
+
+def earlier_resize(step: Step) -> Code:
+    """Return the call of Interpolate-1, or that of Interpolate-4 if the first one has no such rule."""
+    if (
+        omits_coordinates(step)
+        or not has_plain_kernel(step)
+        or (step.parameters.get("size") and step.parameters.get("scale"))
+    ):
+        return NO_EARLIER_KERNEL
+    first = _first_resize(step)
+    return first if isinstance(first, str) else _fourth_resize(step)
+
+
+def _fourth_resize(step: Step) -> Code:
+    name = _mode_name(step)
+    if isinstance(name, Unsupported):
+        return name
+    extents = resized_extents(step)
+    scales = step.parameters.get("scale") or [m / n for n, m in zip(step.shape[2:], extents, strict=True)]
+    sizes = str([int(one) for one in extents])
+    calculation = _shape_calculation(step, name)
+    return call("ov.opset10.interpolate", "x", sizes, _vector(scales), *calculation, **_keywords(step))
+
+
+NO_EARLIER_KERNEL = Unsupported("earlier opsets have the modes nearest, linear and cubic without antialiasing")
+NO_FIRST_RULE = Unsupported(
+    "Interpolate-1 takes a size, and has the coordinates align_corners and asymmetric, or half_pixel for linear "
+    "interpolation that is not of planes; it copies the lower cell if the output is larger, the upper if it is smaller"
+)
+
+
+def _first_resize(step: Step) -> Code:
+    given = step.parameters
+    mode = ResizeMode(given["mode"])
+    if mode is ResizeMode.CUBIC and given.get("cubic_a", DEFAULT_CUBIC_A) != DEFAULT_CUBIC_A:
+        return Unsupported("Interpolate-1 has the parameter -0.75")
+    rounding = _first_rounding(step) if mode is ResizeMode.NEAREST else None
+    # The document does not say which coordinates align_corners=False has.
+    is_centred = mode is ResizeMode.LINEAR and step.rank != PLANE_RANK
+    rules = {False: HALF_PIXEL if is_centred else Coordinates.ASYMMETRIC.value, True: Coordinates.ALIGN_CORNERS.value}
+    same = [one for one, rule in rules.items() if has_rule(step, rule, rounding, recomputes_scale=True)]
+    if not same or (mode is ResizeMode.NEAREST and rounding is None):
+        return NO_FIRST_RULE
+    aligns = same[0]
+    attributes = f'{{"axes": np.int64({[*spatial_axes(step)]}), "mode": "{mode.value}", "align_corners": {aligns}}}'
+    sizes = [int(one) for one in resized_extents(step)]
+    return call("ov.opset1.interpolate", "x", f"np.int64({sizes})", attributes)
+
+
+def _first_rounding(step: Step) -> str | None:
+    """Return the rule that selects a cell in Interpolate-1, None if it differs between the axes."""
+    steps = [axis.step for axis in step.resampled]
+    if all(one <= 1 for one in steps):
+        return NearestRounding.FLOOR.value
+    return NearestRounding.CEIL.value if all(one >= 1 for one in steps) else None

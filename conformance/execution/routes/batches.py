@@ -25,16 +25,19 @@ RunJobs = Callable[[Iterable[Job]], Iterator[ProgramOutcome]]
 """Yields the outcome of each job, in order."""
 
 
-def batched_outcomes(run: RunJobs, jobs: Iterable[Job]) -> Iterator[ProgramOutcome]:
-    """Yield the outcome of each job, in order. Jobs with a part run in batches, the others alone."""
-    remaining, history = iter(jobs), _History()
+def batched_outcomes(run: RunJobs, jobs: Iterable[Job], history: KindHistory | None = None) -> Iterator[ProgramOutcome]:
+    """Yield the outcome of each job, in order. Jobs with a part run in batches, the others alone.
+
+    history: of earlier jobs of the same surfaces; those of this call are added to it.
+    """
+    remaining, history = iter(jobs), history or KindHistory()
     while window := _next_window(remaining):
         for job, outcome in zip(window, _window_outcomes(run, window, history), strict=True):
             history.add(job, outcome)
             yield outcome
 
 
-class _History:
+class KindHistory:
     """Which kinds of cases have been refused by a surface, and which have not."""
 
     def __init__(self) -> None:
@@ -69,7 +72,7 @@ def _next_window(jobs: Iterator[Job]) -> list[Job]:
     return window
 
 
-def _window_outcomes(run: RunJobs, window: Sequence[Job], history: _History) -> Iterator[ProgramOutcome]:
+def _window_outcomes(run: RunJobs, window: Sequence[Job], history: KindHistory) -> Iterator[ProgramOutcome]:
     first = _first_of_kinds(window, history)
     outcomes = dict(zip(first, run(window[number] for number in first), strict=True))
     for number, outcome in outcomes.items():
@@ -127,7 +130,7 @@ def _evaluated(run: RunJobs, window: Sequence[Job], outcomes: Mapping[int, Progr
             yield from (number for number, _outcome in _passed(window, numbers, outcome))
 
 
-def _first_of_kinds(window: Sequence[Job], history: _History) -> list[int]:
+def _first_of_kinds(window: Sequence[Job], history: KindHistory) -> list[int]:
     """Return the number of the first job of each kind that has not run yet."""
     first: dict[tuple[str, str] | None, int] = {}
     for number, job in enumerate(window):
@@ -136,7 +139,7 @@ def _first_of_kinds(window: Sequence[Job], history: _History) -> list[int]:
     return [*first.values()]
 
 
-def _batches(window: Sequence[Job], history: _History, finished: Collection[int]) -> list[list[int]]:
+def _batches(window: Sequence[Job], history: KindHistory, finished: Collection[int]) -> list[list[int]]:
     """Return the numbers of the jobs of each batch. Its programs have one surface, one mode and one dtype.
 
     Refusals often depend on the dtype, so the other cases of a batch are rarely run again.

@@ -36,7 +36,7 @@ class StageRunner:
             return self._part(task, stages, outcome, expected, lambda one: _is_same_answer(source, one, expected))
 
         def agrees(one: ProgramOutcome) -> bool:
-            return judge.judge_task(task, one, expected, is_final=False)[0].verdict == Verdict.AGREE
+            return _agrees(task, one, judge, expected)
 
         if not agrees(outcome):
             source = self._outcome(task, stages.source, expected)
@@ -44,6 +44,16 @@ class StageRunner:
             if not agrees(source) and (outcome.kind != Outcome.REJECTED or source.kind == Outcome.REJECTED):
                 return Part.SOURCE
         return self._part(task, stages, outcome, expected, agrees)
+
+    def is_refused(self, task: Task, outcome: ProgramOutcome, judge: TaskJudge, expected: Expected) -> bool:
+        """Whether the exporter or the runtime of a route raises an exception for a valid call.
+
+        It needs fewer programs than `changed_by`: that of the source. Raises WorkerFailed.
+        """
+        stages = task.surface.route
+        if stages is None or outcome.kind != Outcome.REJECTED or _agrees(task, outcome, judge, expected):
+            return False
+        return self._outcome(task, stages.source, expected).kind != Outcome.REJECTED
 
     def _part(
         self,
@@ -80,6 +90,10 @@ class StageRunner:
     def kill(self) -> None:
         """Kill the worker."""
         self.worker.kill()
+
+
+def _agrees(task: Task, outcome: ProgramOutcome, judge: TaskJudge, expected: Expected) -> bool:
+    return judge.judge_task(task, outcome, expected, is_final=False)[0].verdict == Verdict.AGREE
 
 
 def _is_same_answer(one: ProgramOutcome, other: ProgramOutcome, expected: Expected) -> bool:

@@ -12,13 +12,14 @@ from conformance.execution.job import Limits
 from conformance.execution.task import TaskJudge
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.cross_surface import SurfacesOracle
+from conformance.exploration.draws.invalid_calls import Violation
 from conformance.exploration.evaluation import Call, LocalEvaluator, SurfaceResult, make_requests
 from conformance.exploration.oracles import ReferenceOracle, RelationOracle
 from conformance.exploration.symptoms import Symptom
-from conformance.judging.ledger import Ledger
+from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.judging.verdict import ProgramOutcome
 from reports.results.vocabulary import Outcome, Status
-from tests.support.fake_backends import backend
+from tests.support.fake_backends import EXPORTED, backend, right_maximum, route
 
 LEVELS = {
     "rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (1,), "stride": (1,), "dilation": (1,),
@@ -177,3 +178,70 @@ def test_a_difference_after_other_programs_is_not_a_finding_for_a_backend_of_ano
         found = evaluator.evaluate(make_requests(ReferenceOracle(), candidates))
     statuses = [one.surface_results[0].status for one in found]
     assert statuses == ([Status.PASS, Status.FAIL, Status.FAIL] if trusted else [Status.PASS] * 3)
+
+
+WRONG_FOR_FIVE = "x = x + (x.shape[-1] == 5)"
+WRONG_IN_BATCHES = "results = [x + (x.shape[-1] == 5) for x in results]"
+
+
+@pytest.mark.parametrize(
+    ("export", "counts"),
+    [
+        ((EXPORTED, WRONG_IN_BATCHES), [6]),
+        ((EXPORTED, WRONG_IN_BATCHES, "results[0] = results[0] + 1"), [6]),  # the first one is wrong in a batch only
+        (("assert all(x.shape[-1] != 5 for one in inputs for x in one)", EXPORTED), [6, 3, 3, 2]),
+    ],
+)
+def test_candidates_of_a_route_run_in_batches_and_one_that_differs_runs_alone(tmp_path, export, counts):
+    log = tmp_path / "counts"
+    records = f"open({str(log)!r}, 'a').write(f'{{len(models)}} ')"
+    fake = backend(route((records, *export), alone=WRONG_FOR_FIVE), trusted=True)
+    with LocalEvaluator(fake, sys.executable, Ledger()) as evaluator:
+        found = evaluator.evaluate(make_requests(ReferenceOracle(), CANDIDATES))
+    sizes = [one.candidate.case.shape[-1] for one in found if one.surface_results[0].status != Status.PASS]
+    # The first of the seven runs alone.
+    assert (sizes, [*map(int, log.read_text().split())]) == ([5], counts)
+
+
+def test_only_the_first_candidate_of_an_exploration_runs_alone(tmp_path):
+    log = tmp_path / "counts"
+    fake = backend(route((f"open({str(log)!r}, 'a').write(f'{{len(models)}} ')", EXPORTED)), trusted=True)
+    with LocalEvaluator(fake, sys.executable, Ledger()) as evaluator:
+        for _ in range(2):
+            evaluator.evaluate(make_requests(ReferenceOracle(), CANDIDATES))
+    assert log.read_text() == "6 7 "
+
+
+def test_calls_that_must_be_rejected_run_alone(tmp_path):
+    log = tmp_path / "counts"
+    fake = backend(route((f"open({str(log)!r}, 'a').write(f'{{len(models)}} ')", EXPORTED)), trusted=True)
+    rejected = [replace(one, violation=Violation("StrideIsZero")) for one in CANDIDATES]
+    with LocalEvaluator(fake, sys.executable, Ledger()) as evaluator:
+        found = evaluator.evaluate(make_requests(ReferenceOracle(), [*CANDIDATES, *rejected]))
+    assert {one.surface_results[0].status for one in found} == {Status.PASS}
+    assert log.read_text() == "6 "
+
+
+REFUSES_FIVE = "if x.shape[-1] == 5: raise ValueError('no kernel')"
+KNOWN_FOR_THE_SOURCE = LedgerEntry("e", (), ("source",), ("value",), "it is known")
+
+
+@pytest.mark.parametrize(
+    ("alone", "source", "entries", "status"),
+    [
+        (REFUSES_FIVE, "", (), Status.REFUSED),
+        (REFUSES_FIVE, REFUSES_FIVE, (), Status.FAIL),
+        (WRONG_FOR_FIVE, WRONG_FOR_FIVE, (), Status.FAIL),
+        (WRONG_FOR_FIVE, WRONG_FOR_FIVE, (KNOWN_FOR_THE_SOURCE,), Status.KNOWN),
+        (WRONG_FOR_FIVE, "", (KNOWN_FOR_THE_SOURCE,), Status.FAIL),
+    ],
+)
+def test_refusals_of_a_route_and_entries_of_its_source_are_no_findings(alone, source, entries, status):
+    changed = route(("raise ValueError",), alone=alone)
+    stages = replace(changed.route, source=Surface("source", {"max_pool": lambda step: (*right_maximum(step), source)}))
+    fake = backend(replace(changed, route=stages), trusted=True)
+    with LocalEvaluator(fake, sys.executable, Ledger(entries)) as evaluator:
+        found = evaluator.evaluate(make_requests(ReferenceOracle(), CANDIDATES))
+    by_size = {one.candidate.case.shape[-1]: one.surface_results[0].status for one in found}
+    assert by_size.pop(5) == status
+    assert {*by_size.values()} == {Status.PASS}

@@ -17,7 +17,9 @@ from conformance.cases.arrays import NUMPY_DTYPES
 KINDS = [name for name in NUMPY_DTYPES if name != "bfloat16"]
 
 
-@given(st.sampled_from(KINDS).flatmap(lambda name: hn.arrays(name, hn.array_shapes(min_dims=2, max_side=3))))
+@given(
+    st.sampled_from(KINDS).flatmap(lambda name: hn.arrays(name, hn.array_shapes(min_dims=2, min_side=0, max_side=3)))
+)
 def test_text_of_an_array_evaluates_to_the_same_array(array):
     made = eval(source_text.array_text(array), {"np": np})  # noqa: S307 - program text is made to be evaluated
     assert made.dtype == array.dtype

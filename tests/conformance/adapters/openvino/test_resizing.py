@@ -1,5 +1,7 @@
 """The module `resizing` of OpenVINO."""
 
+import pytest
+
 from tests.conformance.adapters.openvino.programs import ROW, lines, program
 
 PLANE = {"values": "integers", "shape": [1, 2, 4, 4]}
@@ -52,3 +54,53 @@ def test_coordinates_without_a_word_are_written_where_another_rule_has_the_same_
     for other in ({"scale": [0.6, 0.6], "coordinates": "half_pixel_symmetric"},
                   {"size": [8, 2], "coordinates": "tf_crop_and_resize", "roi_end": [0.5, 1]}):  # fmt: skip
         assert "neither half_pixel_symmetric nor tf_crop_and_resize" in program("resize", **given, **other).reason
+
+
+@pytest.mark.parametrize(
+    ("given", "aligns"),
+    [
+        ({"x": PLANE, "size": [7, 7], "mode": "linear", "coordinates": "align_corners"}, True),
+        ({"x": PLANE, "size": [8, 3], "mode": "linear", "coordinates": "asymmetric"}, False),
+        ({"x": ROW, "size": [8], "mode": "linear", "coordinates": "half_pixel"}, False),
+        ({"x": ROW, "scale": [2], "mode": "cubic", "coordinates": "asymmetric"}, False),
+        (
+            {"x": PLANE, "size": [8, 4], "mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "floor"},
+            False,
+        ),
+        (
+            {"x": PLANE, "size": [3, 4], "mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "ceil"},
+            False,
+        ),
+    ],
+)
+def test_words_are_those_of_the_first_opset(given, aligns):
+    (text,) = lines("resize", **given, words=True)
+    assert text.startswith("x = ov.opset1.interpolate(x, np.int64([")
+    assert text.endswith(f'"mode": "{given["mode"]}", "align_corners": {aligns}}})')
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"x": PLANE, "size": [8, 3], "mode": "linear", "coordinates": "half_pixel"},
+        {"x": ROW, "size": [8], "mode": "linear", "coordinates": "asymmetric"},
+        {"x": PLANE, "size": [8, 8], "mode": "cubic", "coordinates": "asymmetric", "cubic_a": -0.5},
+        {"x": PLANE, "size": [3, 7], "mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "floor"},
+        {"x": PLANE, "size": [3, 3], "mode": "nearest", "coordinates": "asymmetric", "nearest_rounding": "floor"},
+    ],
+)
+def test_other_rules_are_those_of_the_fourth_opset(given):
+    (text,) = lines("resize", **given, words=True)
+    scales = ", ".join(str(m / n) for n, m in zip(given["x"]["shape"][2:], given["size"], strict=True))
+    assert text.startswith(f"x = ov.opset10.interpolate(x, {given['size']}, np.float32([{scales}]), ")
+    assert '"sizes"' in text
+
+
+def test_a_scale_is_written_as_it_is():
+    (text,) = lines("resize", x=ROW, scale=[0.4], mode="linear", coordinates="half_pixel", words=True)
+    assert text == 'x = ov.opset10.interpolate(x, [2], np.float32([0.4]), "linear_onnx", "scales", axes=[2])'
+
+
+def test_earlier_opsets_do_not_antialias():
+    given = {"x": PLANE, "size": [2, 2], "mode": "linear", "antialias": True, "exclude_outside": True}
+    assert "no word of its own" in program("resize", **given, words=True).reason

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from conformance.adapters.api import Program, RouteBatch, RouteStages
+from conformance.adapters.api import Program, RouteBatch
 from conformance.execution.job import Job, JobPart
 from conformance.execution.options import RunOptions
 from conformance.execution.routes import batches
@@ -16,7 +16,7 @@ from conformance.execution.run import Run
 from conformance.judging.ledger import Ledger, LedgerEntry
 from conformance.judging.verdict import ProgramOutcome
 from reports.results import Outcome
-from tests.support.fake_backends import backend, load, program, right_maximum, surface
+from tests.support.fake_backends import EXPORTED, backend, load, program, route, surface
 
 ALONE = program("assert (x >= 0).all(), 'refused'\nx = x + 1")
 PART = Program("fake.surface", "native", "def run(x):\n    model = lambda x: x + 1\n    return model, (x,)\n")
@@ -248,24 +248,7 @@ def test_result_is_converted_to_channels_first():
     assert [one.arrays[0].shape for one in batched_outcomes(Runner(), jobs)] == [(1, 3, 2)] * 2
 
 
-EXPORTED = "results = [model(*one) for model, one in zip(models, inputs)]"
 REFUSES_FIVE = "assert all(x.shape[-1] != 5 for one in inputs for x in one), 'no model of 5 cells'"
-
-
-def route(export, *, alone="", evaluation=(), evaluator=None):
-    """Return a route whose batches have these lines. alone: a line of programs alone, and none of its other stages."""
-
-    def lowering(step):
-        return (*right_maximum(step), *([alone] if alone else []))
-
-    def part(step):
-        lines = (f"    {line}" for text in right_maximum(step) for line in text.split("\n"))
-        return ("def model(x):", *lines, "    return x", "x = model, (x,)")
-
-    right = surface("exporter→runtime")
-    batch = RouteBatch(replace(right, lowerings={"max_pool": part}), export, evaluation=evaluation)
-    stages = RouteStages("source", "runtime", right, right, evaluator, batch=batch)
-    return replace(right, lowerings={"max_pool": lowering}, route=stages)
 
 
 def results(tmp_path, surface_of_route, *entries, **options):
