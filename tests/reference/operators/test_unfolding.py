@@ -149,3 +149,14 @@ def test_fold_takes_no_bool():
 def test_empty_columns_have_the_shape_of_the_output():
     assert reference.unfold(np.zeros((0, 2, 4, 3)), 2).shape == (0, 8, 3, 2)
     assert reference.fold(np.zeros((0, 8, 3, 2)), (4, 3), 2).shape == (0, 2, 4, 3)
+    # All columns are those of padding.
+    assert reference.fold(np.ones((1, 2, 1)), 0, 2, padding=1).shape == (1, 1, 0)
+
+
+def test_gradients_have_a_stride_and_a_dilation_of_one_and_no_padding_by_default():
+    x, given = np.zeros((1, 2, 5)), {"stride": 1, "padding": 0, "dilation": 1}
+    columns = np.arange(1.0, 17).reshape(1, 4, 4)
+    np.testing.assert_array_equal(reference.unfold_grad(columns, x, 2), reference.unfold_grad(columns, x, 2, **given))
+    cells = np.arange(1.0, 11).reshape(1, 2, 5)
+    folded = reference.fold_grad(cells, np.zeros((1, 4, 4)), 5, 2)
+    np.testing.assert_array_equal(folded, reference.fold_grad(cells, np.zeros((1, 4, 4)), 5, 2, **given))
