@@ -82,6 +82,8 @@ def exact_weighted_sums(x: Array, axes: Sequence[AxisWeights], *, transposed: bo
     may add, those with a weight of 0 too. S is Σ Πw'·|x| with the largest weights w' that a kernel may compute, and
     the extra error Σ |Πw' − Πw|·|x|, see reference.geometry.axis_weights. unit: the unit roundoff of the axes' errors.
     """
+    if transposed:
+        axes = [axis.with_one_denominator() for axis in axes]
 
     def apply(values: Array, maps: Sequence[AxisMap]) -> Array:
         return scatter([axis.size for axis in axes], values, maps) if transposed else gather(values, maps)
@@ -98,8 +100,9 @@ def exact_weighted_sums(x: Array, axes: Sequence[AxisWeights], *, transposed: bo
     )
 
 
-def _denominator(axes: Sequence[AxisWeights]) -> int:
-    return math.prod(axis.denominator for axis in axes)
+def _denominator_at(position: Position, axes: Sequence[AxisWeights]) -> int:
+    rows = (number if len(axis.denominators) > 1 else 0 for number, axis in zip(position[2:], axes, strict=True))
+    return math.prod(axis.denominators[row] for row, axis in zip(rows, axes, strict=True))
 
 
 def _term_counts(shape: tuple[int, ...], axes: Sequence[AxisWeights], *, transposed: bool) -> Array:
@@ -130,29 +133,31 @@ def _growth(axes: Sequence[AxisWeights], *, transposed: bool) -> int:
 
 
 def _weighted_pairs(wide: Array, axes: Sequence[AxisWeights], apply: ApplyMaps, *, transposed: bool) -> FloatPair:
-    """Add slices that are so short that any order of adding is exact, and divide by the common denominator."""
-    denominator, growth = _denominator(axes), _growth(axes, transposed=transposed)
+    """Add slices that are so short that any order of adding is exact, and divide by the denominators."""
+    growth, denominators = _growth(axes, transposed=transposed), [axis.denominators for axis in axes]
+    largest = math.prod(int(max(one, default=1)) for one in denominators)
     maps = [(axis.cells, axis.numerators) for axis in axes]
     width = min(FLOAT64_DIGITS - growth.bit_length(), MAX_SLICE_WIDTH)
     is_safe = (magnitude_exponent(wide) or 0) + growth.bit_length() <= MAX_SAFE_EXPONENT
     shape = _result_shape(wide, axes, transposed=transposed)
-    if width < MIN_SLICE_WIDTH or not is_safe or denominator.bit_length() > FLOAT64_DIGITS - 1:
+    if width < MIN_SLICE_WIDTH or not is_safe or largest.bit_length() > FLOAT64_DIGITS - 1:
         return add_parts([], shape, np.inf)
     floats = [(cells, numerators.astype(np.float64)) for cells, numerators in maps]
     slices, rest = split_into_slices(wide, width, MAX_SUM_SLICES)
     totals = add_parts([apply(part, floats) for part in slices], shape, growth * rest)
-    return divide_pair(totals, np.array(float(denominator)))
+    divisors = np.ix_(*[one.astype(np.float64) for one in denominators])
+    return divide_pair(totals, math.prod(divisors, start=np.ones(())))
 
 
 def _exact_at(wide: Array, axes: Sequence[AxisWeights], apply: ApplyMaps) -> Callable[[Position], Fraction]:
-    """Return a function that gives the exact sum at a position, from integers over one common denominator."""
+    """Return a function that gives the exact sum at a position, from integers over the denominators of its rows."""
 
     @cache
     def totals() -> Array:
         return apply(as_scaled_integers(wide), [(axis.cells, axis.numerators) for axis in axes])
 
     def exactly(position: Position) -> Fraction:
-        return Fraction(int(totals()[position]), _denominator(axes) << INTEGER_SHIFT_BITS)
+        return Fraction(int(totals()[position]), _denominator_at(position, axes) << INTEGER_SHIFT_BITS)
 
     return exactly
 

@@ -1,6 +1,6 @@
 """The weights of resizing: the cells that each output cell of an axis reads, and the errors of rounded weights.
 
-Weights are exact: whole numbers over one denominator.
+Weights are exact: whole numbers over the denominator of their row.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from reference.geometry.resampling import CROP, ResampledAxis
 class AxisWeights:
     """The cells that each output cell of one axis reads, with their weights; arrays (output, taps).
 
-    cells: int64. numerators: Python's integers, weights times `denominator`. near, errors: cells that a kernel may
-    read, which are more, and the largest error of their weights, float64; see weight_errors.
+    cells: int64. numerators: Python's integers, weights times the denominator of their row. denominators: one for each
+    row, or one for all, Python's integers. near, errors: cells that a kernel may read, which are more, and the largest
+    error of their weights, float64; see weight_errors.
     """
 
     size: int
     cells: Array
     numerators: Array
-    denominator: int
+    denominators: Array
     near: Array
     errors: Array
 
@@ -44,9 +45,10 @@ class AxisWeights:
         cells = _cells_within(coordinates, axis.denominator, kernel.reach)
         values = _kernel_values(kernel, coordinates, axis.denominator, cells, Fraction(1))
         numerators, denominator = _common_denominator(values)
+        denominators = np.array([denominator], object)
         near = _with_neighbours(cells)
         errors = weight_errors(axis, kernel, _as_floats(coordinates, axis.denominator), near, unit)
-        return cls(axis.size, np.clip(cells, 0, last), numerators, denominator, np.clip(near, 0, last), errors)
+        return cls(axis.size, np.clip(cells, 0, last), numerators, denominators, np.clip(near, 0, last), errors)
 
     @classmethod
     def normalized(
@@ -70,24 +72,28 @@ class AxisWeights:
         outside = (near < 0) | (near >= axis.size)
         if excludes_outside:
             values[outside[:, 1:-1]] = Fraction(0)
-        sums = values.sum(axis=1)
-        weights = values / sums[:, None]
         errors = normalized_weight_errors(axis, kernel, near, values, stretch=stretch, unit=unit)
         if excludes_outside:
             errors[outside] = 0.0
-        numerators, denominator = _common_denominator(weights)
+        numerators, denominators = _divided_by_sums(_common_denominator(values)[0])
         last = axis.size - 1
-        return cls(axis.size, np.clip(cells, 0, last), numerators, denominator, np.clip(near, 0, last), errors)
+        return cls(axis.size, np.clip(cells, 0, last), numerators, denominators, np.clip(near, 0, last), errors)
 
     def without(self, is_left_out: Array) -> AxisWeights:
         """Return the weights with 0 for some output cells, which read no cell of x."""
         kept = ~is_left_out[:, None]
         return replace(self, numerators=self.numerators * kept, errors=self.errors * kept)
 
+    def with_one_denominator(self) -> AxisWeights:
+        """Return the same weights over one denominator. Its length is that of all denominators together."""
+        common = math.lcm(*self.denominators)
+        numerators = self.numerators * (common // self.denominators)[:, None]
+        return replace(self, numerators=numerators, denominators=np.array([common], object))
+
     @property
     def weights(self) -> Array:
         """The weights, float64, rounded once."""
-        return _as_floats(self.numerators, self.denominator)
+        return (self.numerators / self.denominators[:, None]).astype(np.float64)
 
 
 def _cells_within(coordinates: Array, denominator: int, reach: Fraction) -> Array:
@@ -122,6 +128,18 @@ def _common_denominator(weights: Array) -> tuple[Array, int]:
     denominator = math.lcm(*{weight.denominator for weight in weights.flat})
     numerators = [[one.numerator * (denominator // one.denominator) for one in row] for row in weights.tolist()]
     return np.array(numerators, object), denominator
+
+
+def _divided_by_sums(numerators: Array) -> tuple[Array, Array]:
+    """Return rows of whole numbers, and their sums as denominators, in lowest terms.
+
+    One denominator for all rows would have the digits of all sums.
+    """
+    sums = numerators.sum(axis=1)
+    divisors = np.array([math.gcd(*row, total) for row, total in zip(numerators.tolist(), sums, strict=True)], object)
+    denominators = sums // divisors
+    is_same = (denominators == denominators[:1]).all()
+    return numerators // divisors[:, None], denominators[:1] if is_same else denominators
 
 
 def _as_floats(numerators: Array, denominator: int) -> Array:

@@ -191,8 +191,9 @@ def is_expressible(case, surface):
     return surfaces.get(surface, True) and 0 not in case.shape
 
 
-# The kernel of the first has another shape, and the boxes of the second are a product of lists for several images.
-NOT_READ = ("tf.nn.depthwise_conv2d", "tf.image.crop_and_resize")
+# The kernel of the first has another shape, the boxes of the second are a product of lists for several images, and the
+# scale and the translation of the third are those of several rules for coordinates.
+NOT_READ = ("tf.nn.depthwise_conv2d", "tf.image.crop_and_resize", "jax.image.scale_and_translate")
 
 
 def distinct(found, surface):

@@ -1,5 +1,6 @@
 """Tests of the errors in reference.geometry.axis_weights, against the formulas of their proofs in fractions."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -108,3 +109,32 @@ def test_the_rounding_of_a_sum_of_many_weights_is_limited(unit, is_rejected):
             AxisWeights.normalized(axis, kernel, **given, unit=unit)
     else:
         assert AxisWeights.normalized(axis, kernel, **given, unit=unit).near.shape == (2, 10)
+
+
+def lanczos_weights(size, output):
+    axis, kernel = resampled("half_pixel", size, output), InterpolationKernel.of("lanczos3", -0.75, Fraction(1))
+    return AxisWeights.normalized(axis, kernel, stretch=Fraction(1), excludes_outside=True, unit=float(UNIT))
+
+
+def test_each_row_has_its_own_denominator_in_lowest_terms():
+    weights = lanczos_weights(90, 71)
+    assert len(weights.denominators) == 71
+    for row, denominator in zip(weights.numerators.tolist(), weights.denominators, strict=True):
+        assert (sum(row), math.gcd(*row)) == (denominator, 1)
+    # The common denominator has the digits of all rows together.
+    longest = max(one.bit_length() for one in weights.denominators)
+    assert longest < 500 < weights.with_one_denominator().denominators[0].bit_length() / 10
+
+
+def test_weights_over_one_denominator_are_the_same():
+    weights = lanczos_weights(9, 7)
+    common = weights.with_one_denominator()
+    (denominator,) = common.denominators
+    for row, one, other in zip(weights.numerators, weights.denominators, common.numerators, strict=True):
+        assert [Fraction(a, one) for a in row] == [Fraction(b, denominator) for b in other]
+
+
+def test_rows_of_one_denominator_are_not_repeated():
+    axis, kernel = resampled("half_pixel", 8, 4), InterpolationKernel.of("linear", -0.75, Fraction(1))
+    weights = AxisWeights.normalized(axis, kernel, stretch=Fraction(2), excludes_outside=False, unit=float(UNIT))
+    assert weights.denominators.tolist() == [8]

@@ -156,7 +156,7 @@ def test_steps_that_rounding_may_move(size, output, rule, rounding, inexact):
 def test_the_weights_of_a_cell_add_up_to_one(mode, a):
     axis = ResampledAxis(7, 12, Fraction(7, 12), "half_pixel")
     weights = AxisWeights.of(axis, InterpolationKernel.of(mode, a, Fraction(1)), is_clamped=mode == "linear", unit=UNIT)
-    assert (weights.numerators.sum(axis=1) == weights.denominator).all()
+    assert (weights.numerators.sum(axis=1) == weights.denominators).all()
     assert weights.cells.min() >= 0
     assert weights.cells.max() <= 6
 
