@@ -107,7 +107,7 @@ def section(rounds: int) -> list[str]:
         "",
         f"onnx {onnx.__version__} resizes one axis after the other with float32 or float64 arrays. The reference adds "
         "exact slices of the input, divides",
-        "them by the common denominator of the weights, and computes three more sums for the bound. Target: 20.",
+        "them by the denominators of the weights, and computes three more sums for the bound. Target: 20.",
         "",
         "A result of a mode with weights has five arrays. To fill them with a constant is "
         f"{ratio_of_filling(rounds):.0f} times as fast as onnx for the mode linear.",
