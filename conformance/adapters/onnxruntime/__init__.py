@@ -286,6 +286,7 @@ def _dequantized(surface: Surface, opset_version: int) -> Surface:
         fallbacks={},
         building_blocks={},
         words={},
+        allows_compositions=False,
         dtypes={
             **QUANTIZED_CONVOLUTION_DTYPES,
             **QUANTIZED_POOLING_DTYPES,
