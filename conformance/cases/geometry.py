@@ -167,9 +167,8 @@ def window_exceeds_input(case: Case) -> bool:
 
 
 def has_window_of_padding(case: Case) -> bool:
-    """Whether some window of pooling or of unfold contains no cell of x."""
-    is_unfold = case.operator in OPERATORS and OPERATORS[case.operator].geometry is Geometry.TO_COLUMNS
-    windows = case_windows(case) if is_unfold or has_pooling_windows(case) else None
+    """Whether some window on x contains no cell of x."""
+    windows = None if is_transposed(case) else case_windows(case)
     return windows is not None and bool((windows.counts(False) == 0).any())
 
 

@@ -113,9 +113,9 @@ def _window_size_features(case: Case) -> Iterator[str]:
         return
     yield from (phrase for phrase, is_true in AXIS_FEATURES.items() if any(map(is_true, axes)))
     yield from (phrase for phrase, is_true in WHOLE_FEATURES.items() if is_true(axes))
-    windows = None if geometry.is_transposed(case) else geometry.case_windows(case)
-    if windows is not None and (windows.counts(False) == 0).any():
+    if geometry.has_window_of_padding(case):
         yield "a window of padding only"
+    windows = None if geometry.is_transposed(case) else geometry.case_windows(case)
     if windows is not None and any(_starts_behind(windows, axis) for axis in range(len(axes))):
         yield "a window that starts in the padding after an axis"
     sizes = [axis.window for axis in axes]
