@@ -12,18 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conformance import CatalogueError
+from conformance.adapters.api.resizing.rules import LANCZOS_MODES
 from conformance.cases.arrays import SHORT_FLOATS, dtype_kind
 from conformance.cases.generators import SPECIAL_VALUES, DtypeKind
-from conformance.cases.operators import (
-    OPERATORS,
-    PARAMETERS,
-    Arithmetic,
-    Geometry,
-    Operator,
-    PadMode,
-    ParameterKind,
-    ResizeMode,
-)
+from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry, Operator, PadMode, ParameterKind
 from conformance.cases.steps import case_step
 from conformance.catalogue.factors import FactorLevel
 from conformance.catalogue.sweeps import Sweep
@@ -57,7 +49,6 @@ MAX_BINNED_CELLS = 150
 """Maximum number of output cells of an operator that is computed bin by bin."""
 MAX_WEIGHTED_CELLS = 300
 """Maximum extent of the output in a gradient of resizing whose weights are divided by their sums."""
-LANCZOS_MODES = frozenset({ResizeMode.LANCZOS3, ResizeMode.LANCZOS5})
 MAX_DRAW_ATTEMPTS = 400
 """Maximum number of draws until one is valid and affordable."""
 SIZE_KINDS = frozenset(
