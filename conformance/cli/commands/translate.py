@@ -133,8 +133,8 @@ class TranslationRequest:
 @click.option(
     "--reader",
     metavar="NAME[=PYTHON]",
-    help="For a model: the framework that reads a file that is a graph, with the interpreter that has it; or that "
-    "interpreter, in whose environment a module is searched for.",
+    help="For a model file: the framework that reads it, and the interpreter that has this framework. For the module "
+    "of a model: the interpreter whose environment contains the module.",
 )
 @click.option(
     "--format",
