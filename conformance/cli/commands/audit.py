@@ -179,7 +179,7 @@ def _distinct(targets: Sequence[AuditTarget]) -> Sequence[AuditTarget]:
 
 
 def surface_of_model(model: Model) -> Surface | None:
-    """Return the surface whose answers to conventions hold for a model, None if it is not known."""
+    """Return the surface whose answers to conventions apply to a model, None if it is not known."""
     found = describe.surfaces_by_name().get(model.surface)
     return found[1] if found else None
 

@@ -243,7 +243,7 @@ def _translation_request(
 
 
 OPTIONAL_INPUTS = ("bias", "mask")
-"""Inputs that a request has only if an option or a gradient asks for them."""
+"""Inputs that a request has only if an option or a gradient needs them."""
 INPUT_OPTIONS = ("rank", "shape", "dtype", "channels", "kernel_shape", "out_channels", "bias", "mask", "gradient")
 
 
