@@ -86,8 +86,8 @@ def compare_models_command(  # noqa: PLR0917 - click passes the options by name
 
     SOURCE and PORT are an ONNX file, or BACKEND:FILE.py:FACTORY or BACKEND:MODULE:FACTORY, where FACTORY is a function
     that returns the model. It is called in a worker process. If the factory of the port has a parameter, it receives
-    the weights of the source as a dictionary of NumPy arrays. Give inputs with their channels first; they are transposed
-    for models of backends with channels last. Several inputs are passed in their order. An input with a name is passed
+    the weights of the source as a dictionary of NumPy arrays. Give inputs with channels first; they are transposed for
+    models of backends with channels last. Several inputs are passed in their order. An input with a name is passed
     by its name to an ONNX file that has it.
 
     Each layer of the port is judged by the exact result of the source's layer for the input that the port's layer has
