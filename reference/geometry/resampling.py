@@ -196,7 +196,7 @@ def resampled_axes(
 ) -> tuple[ResampledAxis, ...]:
     """Parse size or scale: one of the two, a number or a number for each axis; and the region of a crop.
 
-    With a scale the output has ⌊extent · scale⌋ cells, and coordinates use the scale as given; a float stands for the
+    With a scale the output has ⌊extent · scale⌋ cells, and coordinates use the scale as given; a float means the
     decimal that it is printed as. With a size they use output / extent. In a crop the output has
     ⌊extent · (end − start) · scale⌋ cells, and coordinates use the region and the sizes only.
     Raises ValueError or TypeError.
