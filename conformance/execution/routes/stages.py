@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from conformance.adapters.api import RouteStages, Surface, Unsupported
 from conformance.execution.job import Job
@@ -18,9 +18,13 @@ from reports.results import Outcome, Part, Verdict
 
 @dataclass(frozen=True)
 class StageRunner:
-    """Runs the stages of routes in a worker of its own, which starts with the first job."""
+    """Runs the stages of routes in workers, one for each mode, which start with their first job.
+
+    worker: the worker of the programs without a mode.
+    """
 
     worker: Worker
+    _by_mode: dict[str, Worker] = field(default_factory=dict, init=False)
 
     def changed_by(self, task: Task, outcome: ProgramOutcome, judge: TaskJudge, expected: Expected) -> Part | None:
         """Return the first part of a route whose result is not right; None if the result of the route is right.
@@ -84,12 +88,18 @@ class StageRunner:
         program = translate(task.case, surface)
         if isinstance(program, Unsupported):
             return ProgramOutcome(Outcome.UNSUPPORTED, message=program.reason)
-        (outcome,) = self.worker.outcomes([Job(program, tuple(expected.inputs.values()))])
+        (outcome,) = self._worker(program.mode).outcomes([Job(program, tuple(expected.inputs.values()))])
         return outcome
 
+    def _worker(self, mode: str) -> Worker:
+        if mode and mode not in self._by_mode:
+            self._by_mode[mode] = self.worker.in_mode(mode)
+        return self._by_mode[mode] if mode else self.worker
+
     def kill(self) -> None:
-        """Kill the worker."""
-        self.worker.kill()
+        """Kill the workers."""
+        for worker in (self.worker, *self._by_mode.values()):
+            worker.kill()
 
 
 def _agrees(task: Task, outcome: ProgramOutcome, judge: TaskJudge, expected: Expected) -> bool:

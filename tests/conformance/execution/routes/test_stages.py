@@ -22,14 +22,17 @@ QUESTION = (
 RIGHT, WRONG, LESS, REFUSES = "", "x = x + 7", "x = x - 1", "raise ValueError('no such operator')"
 
 
-def route(runtime, *, source=RIGHT, export=RIGHT, evaluator=RIGHT, is_independent=True):
-    """Return a route whose stages add lines to the correct maximum. An export also runs in the later stages."""
+def route(runtime, *, source=RIGHT, export=RIGHT, evaluator=RIGHT, is_independent=True, mode=""):
+    """Return a route whose stages add lines to the correct maximum. An export also runs in the later stages.
+
+    mode: statements that set the mode of every process.
+    """
 
     def with_lines(*further):
         def lowering(step):
             return (*right_maximum(step), *(line for line in further if line))
 
-        return replace(surface("exporter→runtime"), lowerings={"max_pool": lowering})
+        return replace(surface("exporter→runtime"), lowerings={"max_pool": lowering}, select_mode=lambda _: mode)
 
     stages = RouteStages(
         "source",
@@ -89,6 +92,12 @@ def test_exception_of_a_part_is_refused(tmp_path, route_of_case, part):
     found = result(tmp_path, route_of_case)
     assert (found["status"], found["changed_by"]) == ("refused", part)
     assert found["reason"] == f"refused by the {part}: ValueError: no such operator"
+
+
+def test_stages_run_in_the_mode_of_their_program(tmp_path):
+    needs_mode = "x = x + number_of_the_mode"
+    found = result(tmp_path, route(WRONG, source=needs_mode, mode="number_of_the_mode = 0\n"))
+    assert found["changed_by"] == Part.RUNTIME
 
 
 def test_exception_of_the_source_fails(tmp_path):
