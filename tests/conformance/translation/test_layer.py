@@ -25,7 +25,7 @@ NOT_PARSED_BACK = {
     **{
         (surface, "resize"): "its sizes are inputs, or its signature is not written yet"
         for surface in DIALECTS
-        if not surface.startswith(("torch", "tf", "keras", "jax", "flax"))
+        if not surface.startswith(("torch", "tf", "keras", "jax", "flax", "onnx"))
     },
     ("openvino.opset", "grid_sample"): "its attributes are a dictionary",
     **{(surface, "grid_sample"): "a function, not a layer" for surface in ("torch.nn", "paddle.nn")},
@@ -58,7 +58,6 @@ NOT_PARSED_BACK = {
         (surface, operator): why
         for surface in ("onnx.reference", "onnxruntime")
         for operator, why in {
-            "pad": "its pads are an input",
             "max_pool_with_indices": "the selected output is not part of the node",
             "fold": "its sizes are inputs",
             "quantized_conv": "its scales and zero points are inputs",
@@ -86,7 +85,9 @@ def layer_text(program):
     assigned = [node for node in function.body if isinstance(node, ast.Assign) and "compile" not in ast.unparse(node)]
     lines = {ast.unparse(node.targets[0]): node.value for node in assigned}
     if "nodes" in lines:
-        return ast.unparse(lines["nodes"].elts[-1])
+        texts = {name: ast.unparse(value) for name, value in lines.items()}
+        constants = [f"{name} = {text}" for name, text in texts.items() if text.startswith("np.array(")]
+        return "\n".join([*constants, ast.unparse(lines["nodes"].elts[-1])])
     # The axis of all windows is split after the call of a framework that has one axis for them.
     results = [node.value for node in assigned if ast.unparse(node.targets[0]) == "x"]
     results = [value for value in results if not ast.unparse(value).startswith("x.reshape(")] or results
