@@ -33,7 +33,7 @@ NOT_PARSED_BACK = {
     **{(surface, "affine_grid"): "grids are not read yet" for surface in DIALECTS},
     **{
         (surface, "deform_conv"): "deformable convolution is not read yet"
-        for surface in DIALECTS.keys() - {"onnx.reference", "onnxruntime", "paddle.nn.functional"}
+        for surface in DIALECTS.keys() - {"onnx.reference", "onnxruntime", "paddle.nn", "paddle.nn.functional"}
     },
     ("onnxruntime", "quantized_avg_pool"): "nodes of the domain com.microsoft are not read",
     ("torch.nn", "fractional_max_pool"): "its samples are reversed",
@@ -270,6 +270,12 @@ def parsed_parameters(text, surface, shape=None):
             "paddle.vision.ops.deform_conv2d(x, offset, weight, padding=1, deformable_groups=2, mask=mask)",
             "deform_conv",
             {"stride": 1, "padding": 1, "groups": 1, "offset_groups": 2},
+        ),
+        (
+            "paddle.nn",
+            "paddle.vision.ops.DeformConv2D(2, 4, [3, 2], padding=1, deformable_groups=2)",
+            "deform_conv",
+            {"window": (3, 2), "stride": 1, "padding": 1, "groups": 1, "offset_groups": 2},
         ),
         (
             "onnxruntime",

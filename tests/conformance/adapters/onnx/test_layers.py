@@ -88,7 +88,7 @@ REJECTED = [
         None,
         "axes cannot be read",
     ),
-    ('helper.make_node("Resize", ["x", "", "", "n"], ["y"])', None, None, "in a line before the node: n = np.array([…])"),
+    ('helper.make_node("Resize", ["x", "", "", "n"], ["y"])', None, None, "before the node: n = np.array([…])"),
     ('helper.make_node("Resize", ["x", "", ""], ["y"])', None, None, "one of scales and sizes is needed"),
     (f'{SIZES}; helper.make_node("Resize", ["x", "", "sizes", "sizes"], ["y"])', None, None, "one of scales and sizes"),
     (f'{SIZES}; helper.make_node("Resize", ["x", "", "", "sizes"], ["y"])', (1, 4, 7, 6), None, "channels are resized"),
