@@ -34,9 +34,10 @@ def max_pool(step: Step) -> Code:
     The portable kernels compute other dtypes, axes that are no plane, and strides larger than the window.
     """
     lowering = torch.FUNCTIONAL_LOWERINGS["max_pool"]
-    is_quantized = step.dtype == DTYPE and step.rank == PLANE_RANK and len(step.stride) == PLANE_RANK
-    is_dense = all(stride <= window for stride, window in zip(step.stride, step.window, strict=False))
-    return decomposed.max_pool(lowering, step) if is_quantized and is_dense else lowering(step)
+    # The default stride is the window.
+    is_dense = all(stride <= window for stride, window in zip(step.stride or (), step.window, strict=False))
+    is_quantized = step.dtype == DTYPE and step.rank == PLANE_RANK and is_dense
+    return decomposed.max_pool(lowering, step) if is_quantized else lowering(step)
 
 
 def avg_pool(step: Step) -> Code:

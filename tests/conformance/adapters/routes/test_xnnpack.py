@@ -29,6 +29,10 @@ def test_a_maximum_of_int8_is_between_two_conversions():
     )
 
 
+def test_a_maximum_without_a_stride_has_that_of_its_window():
+    assert "x = F.max_pool2d(x, 2)" in maximum(stride=None)
+
+
 LINE = {"shape": (1, 2, 6), "window": (2,), "stride": (1,), "padding": ((0, 0),), "dilation": (1,)}
 
 
