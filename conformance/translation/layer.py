@@ -136,8 +136,8 @@ def _match_layer(
     for layer, rank in dialect.layers_by_name[call.name]:
         try:
             bound = _bind_arguments(layer, call.name, call.arguments, call.keywords)
-            context = {"shape": shape, "kernel_shape": kernel, "constants": call.constants}
-            return _read_arguments(layer, replace(bound, rank=rank, result_index=call.result_index, **context))
+            bound = replace(bound, rank=rank, result_index=call.result_index, constants=call.constants)
+            return _read_arguments(layer, replace(bound, shape=shape, kernel_shape=kernel))
         except UnreadableLayer as error:
             failure = error
     raise failure

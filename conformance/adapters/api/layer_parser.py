@@ -137,11 +137,10 @@ def _parse_statements(text: str, syntax: LayerSyntax) -> tuple[Mapping[str, ast.
         raise UnreadableLayer(f"column {error.offset or 1}: not Python: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise UnreadableLayer(f"not readable as Python ({type(error).__name__})") from None
-    *lines, last = body or [None]
-    constants = dict(_constant(line) for line in lines) if syntax.constants else {}
+    *lines, last = body or [ast.Pass()]
     if not isinstance(last, (ast.Expr, ast.Assign)) or (lines and not syntax.constants):
         raise UnreadableLayer("not one layer: write a single call, or one assignment")
-    return constants, last.value
+    return dict(map(_constant, lines)), last.value
 
 
 def _constant(line: ast.stmt) -> tuple[str, ast.expr]:

@@ -84,14 +84,14 @@ def _read_old_inputs(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any
 
 def _size_or_scale(call: BoundCall, names: Sequence[str]) -> Mapping[str, Any]:
     scales, sizes = (constant_list(call, names, name) for name in ("scales", "sizes"))
-    if (scales is None) == (sizes is None):
-        raise UnreadableLayer("inputs: one of scales and sizes is needed")
-    if scales is None:
+    if scales is not None and sizes is None:
+        return {"scale": tuple(map(float, _spatial(call, scales, 1)))}
+    if sizes is not None and scales is None:
         extents = _spatial(call, sizes, None)
         if not all(map(is_whole_number, extents)):
             raise UnreadableLayer(f"sizes {sizes!r}: not integers")
         return {"size": extents}
-    return {"scale": tuple(map(float, _spatial(call, scales, 1)))}
+    raise UnreadableLayer("inputs: one of scales and sizes is needed")
 
 
 def _region(call: BoundCall) -> Mapping[str, Any]:
