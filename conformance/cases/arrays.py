@@ -49,7 +49,7 @@ SHORT_FLOATS = frozenset({"float16", BFLOAT16})
 
 @lru_cache(64)
 def dtype_name(dtype: np.dtype[Any]) -> str:
-    """Return the name of a dtype. NumPy computes it anew at each access, in some microseconds."""
+    """Return the name of a dtype. NumPy computes it at each access, which takes some microseconds."""
     return str(dtype.name)
 
 

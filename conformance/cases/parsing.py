@@ -38,7 +38,7 @@ from reports.results.vocabulary import Level
 DERIVED_SHAPE_INPUTS = frozenset(name for name, described in INPUTS.items() if described.is_derived)
 """Inputs whose shape is derived from x and the parameters."""
 CONSTANT_INPUTS = ("kernel", "bias")
-"""Inputs that an operator in `then` may have besides the output of the previous operator."""
+"""Inputs of an operator in `then` in addition to the output of the previous operator."""
 LEAST_OUTPUT_SIZE: Mapping[type, int] = {Value: 1, Answers: 0}
 """The smallest output size of a case that need not be rejected. Frameworks differ on an output without cells."""
 

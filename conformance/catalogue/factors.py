@@ -240,7 +240,7 @@ def _has_valid_resampling(level: FactorLevels, size: Sequence[int], rank: int) -
     """Whether the output has cells, and no cell depends on the rounding of a coordinate.
 
     In the mode nearest, a coordinate at which the selected cell changes must be exact in every floating type, which
-    it is if the step is a binary fraction; the catalogue asks for other such coordinates by conventions.
+    it is if the step is a binary fraction; conventions test other such coordinates.
     """
     names = ("size", "scale", *REGION_PARAMETERS)
     given = {name: plain_value(level_per_axis(level[name], rank)) for name in names if level.get(name) is not None}
@@ -288,7 +288,7 @@ def _has_whole_blocks(level: FactorLevels, size: Sequence[int], _rank: int) -> b
 
 
 def _has_valid_columns(level: FactorLevels, _size: Sequence[int], rank: int) -> bool:
-    """Whether the output of fold has windows. The extents of x are their numbers, whatever the level of `extent`."""
+    """Whether the output of fold has windows. The extents of x are their numbers, for every level of `extent`."""
     return has_valid_windows(level, level_per_axis(level["output_size"], rank), rank, allow_padding_only=True)
 
 

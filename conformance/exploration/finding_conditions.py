@@ -186,7 +186,7 @@ def evidence_lists(
     evidence: Evidence, drawn_differing: Sequence[frozenset[str]] = (), drawn_agreeing: Sequence[frozenset[str]] = ()
 ) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
     """Return the features of the cases that differ, and of those that agree and whose numbers do not hide it."""
-    # Neighbours show the limits of a cause, but are all alike: they must not outnumber the generated cases.
+    # Neighbours show the limits of a cause, but are similar to each other: they must not outnumber the generated cases.
     limit = max(MIN_NEIGHBOURS, len(drawn_differing))
     near, others = _sample(evidence.differing, limit), _sample(evidence.agreeing, limit)
     differing = [evidence.smallest, *near, *evidence.mixed_differing, *drawn_differing]

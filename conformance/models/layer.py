@@ -192,7 +192,7 @@ class ModelNode:
 class Model:
     """A model: its layers with windows, and the number of its other layers by their kind.
 
-    source: the file or the reference. surface: the surface whose answers to conventions hold for the model.
+    source: the file or the reference. surface: the surface whose answers to conventions apply to the model.
     nodes: all nodes in the order of the graph, if the reader lists them. settings: values of other layers on whose
     default frameworks differ, by the kind of the layer: the different ones, each by the names of the framework.
     versions: of the packages with which it was read. is_run: whether users run it on the surface.

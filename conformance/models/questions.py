@@ -1,4 +1,4 @@
-"""The inputs with which a layer is checked. Each asks one question that the model can meet.
+"""The inputs with which a layer is checked. Each tests one situation that can occur in the model.
 
 Integers find a lost or doubled cell, negative integers find padding that is taken for a value, NaN and infinities find
 other rules for special values, windows that contain only minus infinity find a search that starts from the lowest

@@ -71,7 +71,7 @@ class ModelSource:
     """What to read: a file or a reference MODULE:FACTORY or FILE.py:FACTORY, and the reader with its interpreter.
 
     reader: None for a reference whose reader depends on the class of the model.
-    inputs: the shapes of inputs by name; the name "" stands for the only input.
+    inputs: the shapes of inputs by name; the name "" means the only input.
     """
 
     text: str

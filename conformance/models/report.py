@@ -132,7 +132,7 @@ def _code_lines(text: str, indent: str = "") -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """Return a text that Markdown shows as it is. Names of layers are chosen by whoever wrote the model."""
+    """Return a text that Markdown shows as it is. The author of the model chooses the names of layers."""
     for character in "\\`*_[]<>|":
         text = text.replace(character, f"\\{character}")
     return " ".join(text.split())

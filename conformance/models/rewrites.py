@@ -280,7 +280,7 @@ def _case_to_write(one: AuditedLayer, surface: Surface) -> Case | None:
 
 
 def _program_lines(case: Case, backend: Backend, surface: Surface, verdict: TargetVerdict, width: int) -> Iterator[str]:
-    """Yield the program, with what was verified in this audit."""
+    """Yield the program, after a comment with the inputs that this audit verified."""
     single = single_call_case(case, surface)
     notes = [verdict.reason] if verdict.how == How.NATIVE and verdict.reason else []
     weights = [

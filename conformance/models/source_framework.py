@@ -17,7 +17,7 @@ FRACTIONAL_POWERS, KINDS = "fractional-powers", tuple(map(str, RESULT_KINDS))
 class SourceFramework:
     """The framework of a model.
 
-    surface: its answers to conventions hold for the model. ledger: the entries that apply to it.
+    surface: its answers to conventions apply to the model. ledger: the entries that apply to it.
     """
 
     surface: Surface

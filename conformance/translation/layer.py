@@ -81,7 +81,7 @@ def parse_framework_layer(
 
     dialects: those of the framework's surfaces, at least one; shape: of the input, (n, c, *spatial); kernel: shape of
     the weights in the layout of the catalogue. Both may be None, unless a parameter of the layer depends on the shape;
-    then the error message asks for the shape.
+    then the error message requests the shape.
     """
     shown = text if len(text) <= MAX_QUOTED_ARGUMENT_LENGTH else f"{text[:MAX_QUOTED_ARGUMENT_LENGTH]}…"
     failures = []

@@ -55,7 +55,7 @@ def find_single_call(case: Case, surface: Surface) -> SingleCall | None:
 def find_requested_call(request: CaseRequest, case: Case, surface: Surface) -> SingleCall | None:
     """Return the one call for the size of a requested case.
 
-    None for a request without a size, and for padding by name, which each size computes anew.
+    None for a request without a size, and for padding by name, which is computed for each size.
     """
     if request.shape is None or request.padding_mode or isinstance(request.parameters.get("padding"), str):
         return None

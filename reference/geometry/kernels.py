@@ -47,7 +47,7 @@ def cubic_kernel(cubic_a: float) -> InterpolationKernel:
             return ((a + 2) * s - (a + 3)) * s * s + 1
         return a * (((s - 5) * s + 8) * s - 4)
 
-    # On [0, 1] the derivative is least at (a + 3) / (3(a + 2)); on [1, 2] it lies between a and -a / 3.
+    # On [0, 1] the derivative is least at (a + 3) / (3(a + 2)); on [1, 2] it is between a and -a / 3.
     slope = max((a + 3) ** 2 / (3 * (a + 2)), abs(a))
     # Horner's rule for a cubic polynomial is off by at most γ(7) · Σ |coefficient| sᵏ, s <= 2 (Higham, 5.1).
     magnitude = max(abs(a) * (8 + 20 + 16 + 4), abs(a + 2) + abs(a + 3) + 1)

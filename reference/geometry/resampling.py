@@ -68,12 +68,17 @@ class ResampledAxis:
     @cached_property
     def denominator(self) -> int:
         """An even common denominator of the coordinates of all output cells."""
-        return 2 * math.lcm(self.coordinate(0).denominator, self.coordinate(1).denominator)
+        return 2 * math.lcm(*(one.denominator for one in self._first_coordinates))
+
+    @cached_property
+    def _first_coordinates(self) -> tuple[Fraction, Fraction]:
+        """The coordinates of the first two output cells, which determine all others."""
+        return self.coordinate(0), self.coordinate(1)
 
     @cached_property
     def _numerators(self) -> Sequence[int]:
         """The coordinate of each output cell in units of 1 / denominator; all rules are linear in the position."""
-        first, second = (int(self.coordinate(position) * self.denominator) for position in (0, 1))
+        first, second = (int(one * self.denominator) for one in self._first_coordinates)
         distance = second - first
         return range(first, first + self.output * distance, distance) if distance else (first,) * self.output
 
@@ -88,7 +93,10 @@ class ResampledAxis:
     def numerators(self) -> Array:
         """The coordinate of each output cell in units of 1 / denominator, int64, or Python's integers if larger."""
         largest = max(abs(self._numerators[0]), abs(self._numerators[-1]), self.size * self.denominator)
-        return np.array(self._numerators, np.int64 if largest <= MAX_NUMERATOR else object)
+        if largest > MAX_NUMERATOR:
+            return np.array(self._numerators, object)
+        first, last = self._numerators[0], self._numerators[-1]
+        return first + np.arange(self.output) * ((last - first) // max(self.output - 1, 1))
 
     @property
     def read_numerators(self) -> Array:
@@ -170,6 +178,8 @@ COORDINATES = (*COORDINATE_RULES,)
 def extrapolated_cells(axes: Sequence[ResampledAxis]) -> Array:
     """Return whether each output cell is beyond an end of some axis and reads no cell of x, booleans (*output)."""
     total = np.zeros([axis.output for axis in axes], bool)
+    if all(axis.coordinates != CROP for axis in axes):
+        return total
     for number, axis in enumerate(axes):
         total |= np.moveaxis(axis.is_extrapolated.reshape(-1, *(1,) * (len(axes) - 1)), 0, number)
     return total
@@ -186,7 +196,7 @@ def resampled_axes(
 ) -> tuple[ResampledAxis, ...]:
     """Parse size or scale: one of the two, a number or a number for each axis; and the region of a crop.
 
-    With a scale the output has ⌊extent · scale⌋ cells, and coordinates use the scale as given; a float stands for the
+    With a scale the output has ⌊extent · scale⌋ cells, and coordinates use the scale as given; a float means the
     decimal that it is printed as. With a size they use output / extent. In a crop the output has
     ⌊extent · (end − start) · scale⌋ cells, and coordinates use the region and the sizes only.
     Raises ValueError or TypeError.
@@ -212,8 +222,10 @@ def resampled_axes(
     for axis, extent in enumerate(output):
         _check_extent(f"{name} {given!r} gives {extent} cells on axis {axis}", extent)
     check_plane_size("size", output)
-    axes = zip(spatial, output, steps, starts, ends, strict=True)
-    return tuple(ResampledAxis(n, m, step, coordinates, start, end) for n, m, step, start, end in axes)
+    parts = zip(spatial, output, steps, starts, ends, strict=True)
+    axes = [ResampledAxis(n, m, step, coordinates, start, end) for n, m, step, start, end in parts]
+    # Equal axes are one object, whose coordinates are computed once.
+    return tuple(axes[axes.index(axis)] for axis in axes)
 
 
 def _parse_region(

@@ -31,6 +31,7 @@ from reports.results.vocabulary import AGREEING_STATUSES
 
 MAX_NAMED_SURFACES = 2  # in a title; more are counted
 MAX_EFFECT_LENGTH = 60  # characters of a message in a title
+NO_END = "does not finish within the time limit"
 ANSWER_PREFIX = "answered "  # of messages about conventions
 EXCEPTION_NAME = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Failure|Rejected|Warning))\b")
 ADVICE = re.compile(r"(?:^|(?<=[.!?] ))((?:Write|Use|Pass|Call|Give|Set) [^.]*(?:\.\d[^.]*)*\.)")
@@ -180,6 +181,11 @@ def _own_message(result: ResultRecord) -> str:
     return message.partition("; ")[2] if message.startswith(ANSWER_PREFIX) else message
 
 
+def _invalid_call_effect(result: ResultRecord, case: CaseRecord) -> str:
+    effect = _crash_effect(result, case) if result.outcome == Outcome.CRASHED else NO_END
+    return f"{effect}, for a call that must be rejected"
+
+
 def _crash_effect(result: ResultRecord, _: CaseRecord) -> str:
     cause = _first_line(_own_message(result))
     if is_program_error(result):
@@ -214,11 +220,12 @@ def _acceptance_effect(_: ResultRecord, case: CaseRecord) -> str:
 
 EFFECTS: dict[Gravity, Callable[[ResultRecord, CaseRecord], str]] = {
     Gravity.CRASH: _crash_effect,
-    Gravity.HANG: lambda *_: "does not finish within the time limit",
+    Gravity.HANG: lambda *_: NO_END,
     Gravity.VALUE: _value_effect,
     Gravity.SPECIAL: _value_effect,
     Gravity.FLAKY: lambda *_: "gives different results when it is repeated",
     Gravity.FORM: _form_effect,
+    Gravity.INVALID_CALL: _invalid_call_effect,
     Gravity.REFUSES: _refusal_effect,
     Gravity.ACCEPTS: _acceptance_effect,
     Gravity.CONVENTION: lambda *_: "contradicts its declared answer",

@@ -89,7 +89,7 @@ MAX_COMBINED = 12
 class Preference:
     """Which conjunctions are preferred.
 
-    rank: sort key of a condition, among conjunctions that agree alike. cost: number of properties that a condition
+    rank: sort key of a condition, among conjunctions of equal agreement. cost: number of properties that a condition
     states. max_conditions: maximum number of conditions.
     """
 

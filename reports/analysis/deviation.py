@@ -26,7 +26,7 @@ def deviation_text(result: ResultRecord, case: CaseRecord) -> str:
 
 
 def failure_reason(result: ResultRecord, case: CaseRecord) -> str:
-    """Return what is wrong with a result: the deviation, the message or the reason; "" if they are not recorded."""
+    """Return why a result is not as expected: the deviation, the message or the reason; "" if they are not recorded."""
     return deviation_text(result, case) or result.message or result.reason or ""
 
 

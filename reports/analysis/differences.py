@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 
@@ -36,7 +36,7 @@ class DifferenceGroup:
     """Differences of one backend with one cause, the smallest case first.
 
     operators: the operators affected; several only if one entry of the ledger covers them. reason: the explanation of
-    the ledger, or else the message of the surface.
+    the ledger, or else the message of the surface. records: the cases of the backend, by name.
     """
 
     backend: str
@@ -46,6 +46,7 @@ class DifferenceGroup:
     reason: str
     issue: str | None
     results: tuple[ResultRecord, ...]
+    records: Mapping[str, CaseRecord] = field(repr=False, compare=False)
 
     @cached_property
     def operator(self) -> str:
@@ -56,12 +57,12 @@ class DifferenceGroup:
     @cached_property
     def gravity(self) -> Gravity:
         """The gravity of the gravest difference."""
-        return min(map(gravity_of, self.results), key=GRAVITY_RANKS.__getitem__)
+        return min(map(self._gravity_of, self.results), key=GRAVITY_RANKS.__getitem__)
 
     @cached_property
     def example(self) -> ResultRecord:
         """The difference with the smallest inputs among the gravest ones."""
-        return next(result for result in self.results if gravity_of(result) == self.gravity)
+        return next(result for result in self.results if self._gravity_of(result) == self.gravity)
 
     @cached_property
     def surfaces(self) -> tuple[str, ...]:
@@ -81,6 +82,9 @@ class DifferenceGroup:
         return (
             "agrees, contrary to the ledger" if self.status == Status.STALE else KIND_ACTIONS.get(self.kind, "differs")
         )
+
+    def _gravity_of(self, result: ResultRecord) -> Gravity:
+        return gravity_of(result, self.records[result.case])
 
     @cached_property
     def id(self) -> str:
@@ -124,7 +128,7 @@ def _difference_cause(
         return "", result.status, "", result.reason
     kind = difference_kind(result)
     answer = answers.get((result.case, result.surface))
-    if case.question is not None and answer is not None and gravity_of(result) == Gravity.CONVENTION:
+    if case.question is not None and answer is not None and gravity_of(result, case) == Gravity.CONVENTION:
         return case.operator, result.status, kind, f"{DTYPE_SUFFIX.sub('', case.question)} {answer.observed}"
     explanation = _explanation(result).partition(LAST_OUTPUT)[0]
     return case.operator, result.status, kind, normalise_explanation(DTYPE_NAMES.sub("dtype", explanation))
@@ -139,8 +143,8 @@ def _explanation(result: ResultRecord) -> str:
 def _make_group(backend: str, results: list[ResultRecord], cases: Mapping[str, CaseRecord]) -> DifferenceGroup:
     issue = next((result.issue for result in results if result.issue), None)
     ordered = sorted(results, key=lambda result: (cases[result.case].size, result.case, result.surface))
-    gravest = min(ordered, key=lambda result: GRAVITY_RANKS[gravity_of(result)])
+    gravest = min(ordered, key=lambda result: GRAVITY_RANKS[gravity_of(result, cases[result.case])])
     status = min((result.status for result in results), key=STATUS_RANKS.__getitem__)
     operators = tuple(sorted({cases[result.case].operator for result in results}))
     kind = difference_kind(gravest)
-    return DifferenceGroup(backend, operators, status, kind, _explanation(gravest), issue, tuple(ordered))
+    return DifferenceGroup(backend, operators, status, kind, _explanation(gravest), issue, tuple(ordered), cases)

@@ -25,6 +25,7 @@ GRAVITY_MEANINGS: dict[str, str] = {
     Gravity.SPECIAL: "A NaN or an infinity is lost, or returned where a number is right.",
     Gravity.FLAKY: "Repeated calls give different results.",
     Gravity.FORM: "The result has another dtype or shape.",
+    Gravity.INVALID_CALL: "A call that must be rejected ends the process, or does not finish within the time limit.",
     Gravity.REFUSES: "The surface raises an error for a valid call.",
     Gravity.ACCEPTS: "The surface returns a result for a call that must be rejected.",
     Gravity.CONVENTION: "The surface contradicts its documented or declared answer to a convention.",

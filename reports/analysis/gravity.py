@@ -1,9 +1,12 @@
-"""The gravity of a difference: a crash is graver than a wrong value, and a wrong value than another convention."""
+"""The gravity of a difference: a crash is graver than a wrong value, and a wrong value than another convention.
+
+A crash of a call that must be rejected comes after wrong results of valid calls: no correct model makes such a call.
+"""
 
 from __future__ import annotations
 
 from reports.analysis.summary import difference_kind
-from reports.results import DifferenceKind, Outcome, ResultRecord, Status
+from reports.results import CaseRecord, DifferenceKind, Outcome, RecordedRejection, ResultRecord, Status
 from reports.results.vocabulary import Word
 
 
@@ -16,6 +19,7 @@ class Gravity(Word):
     SPECIAL = "NaN or infinity"
     FLAKY = "flaky"
     FORM = "dtype or shape"
+    INVALID_CALL = "crash of an invalid call"
     REFUSES = "refuses"
     ACCEPTS = "accepts"
     CONVENTION = "convention"
@@ -39,8 +43,11 @@ GRAVITY_OF_KINDS: dict[str, Gravity] = {
 }
 
 
-def gravity_of(result: ResultRecord) -> Gravity:
-    """Return the gravity of a differing result. A stale one agrees, and is the least grave."""
+def gravity_of(result: ResultRecord, case: CaseRecord) -> Gravity:
+    """Return the gravity of a differing result of a case. A stale one agrees, and is the least grave."""
     if result.status == Status.STALE:
         return Gravity.STALE
-    return GRAVITY_OF_KINDS.get(difference_kind(result), Gravity.VALUE)
+    gravity = GRAVITY_OF_KINDS.get(difference_kind(result), Gravity.VALUE)
+    if gravity in (Gravity.CRASH, Gravity.HANG) and isinstance(case.expected, RecordedRejection):
+        return Gravity.INVALID_CALL
+    return gravity

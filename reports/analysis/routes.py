@@ -1,4 +1,4 @@
-"""Summaries of routes: for each exporter and runtime, what arrives unchanged, what changes and what is refused.
+"""Summaries of routes: for each exporter and runtime, the unchanged, changed and refused results.
 
 A summary has the counts of one route, and one example of each change. `docs/deployment` has one file for each route.
 """

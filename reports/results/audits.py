@@ -83,7 +83,7 @@ class TargetVerdictRecord(JsonStruct, frozen=True, kw_only=True):
 
     how: native, padded or composed; "" without a program. reason: why it is unsupported, not checked or a rewrite, or
     for which input sizes its one call is exact. numbers: those with which the layer was checked. not_compared: numbers
-    without an expected result, with the reason. program: what to write for the layer, if it was asked for. size_note:
+    without an expected result, with the reason. program: the program of the layer, with --fix. size_note:
     for which input sizes its padding is that of the model, if the model computes its padding from the size.
     """
 
@@ -134,7 +134,7 @@ class AuditTargetRecord(JsonStruct, frozen=True, kw_only=True):
 
 
 class AuditRecord(JsonStruct, frozen=True, kw_only=True):
-    """An audit. surface: the surface whose answers to conventions hold for the model. others: layers not checked.
+    """An audit. surface: the surface whose answers to conventions apply to the model. others: layers not checked.
 
     other_notes: numbers of these layers in the model on whose default the targets differ.
     """

@@ -1,4 +1,4 @@
-"""Markdown page *From training to deployment*: what arrives unchanged on each route, what changes, what is refused."""
+"""Markdown page *From training to deployment*: the unchanged, changed and refused results of each route."""
 
 from __future__ import annotations
 

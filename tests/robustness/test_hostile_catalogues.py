@@ -37,7 +37,7 @@ FILES = sorted(catalogue_folder().glob("*/*.yaml"))
 
 def excerpts(path):
     """Yield four versions of a case file, each with one item of each section."""
-    document = yaml.safe_load(path.read_text("utf-8"))
+    document = yaml.load(path.read_text("utf-8"), yaml.CSafeLoader)
     json_document = json.loads(json.dumps(document, default=str))
     for turn in range(4):
         items = {
@@ -48,9 +48,10 @@ def excerpts(path):
 
 CATALOGUES = [document for path in FILES for document in excerpts(path)]
 CATALOGUES += [{"operator": name, "source": "a test", "sweeps": [SWEEP]} for name in ("max_pool", "avg_pool")]
-ENTRIES = yaml.safe_load(ledger.ledger_path().read_text("utf-8"))["entries"][:30]
+CONTENTS = [yaml.dump(document, Dumper=yaml.CSafeDumper).encode() for document in CATALOGUES]
+ENTRIES = yaml.load(ledger.ledger_path().read_text("utf-8"), yaml.CSafeLoader)["entries"][:30]
 LEDGERS = [{"entries": ENTRIES[start : start + 3]} for start in range(0, len(ENTRIES), 3)]
-DECLARED = yaml.safe_load((declarations.ADAPTERS / "torch" / "torch.yaml").read_text("utf-8"))
+DECLARED = yaml.load((declarations.ADAPTERS / "torch" / "torch.yaml").read_text("utf-8"), yaml.CSafeLoader)
 DECLARATIONS = [{name: dict(list(answers.items())[:4])} for name, answers in DECLARED.items()]
 LOCKS = [
     {
@@ -99,7 +100,10 @@ def test_changed_case_file(folder, document, turn):
 
 
 @hostile(1000)
-@given(content=bytes_changed([yaml.safe_dump(document).encode() for document in CATALOGUES]), turn=TURNS)
+@given(
+    content=bytes_changed([yaml.dump(document, Dumper=yaml.CSafeDumper).encode() for document in CATALOGUES]),
+    turn=TURNS,
+)
 def test_case_file_with_other_bytes(folder, content, turn):
     commands_on(folder, written(folder, content), turn)
 

@@ -1,10 +1,27 @@
-"""A part of the catalogue for tests that visit every surface. HYPOTHESIS_PROFILE=nightly visits every case on each."""
+"""The catalogue of the suite, and a part of it for tests that visit every surface.
+
+HYPOTHESIS_PROFILE=nightly visits every case on each.
+"""
 
 import hashlib
+from functools import cache
 
+from conformance.catalogue.loading import load_catalogue
 from tests.support.nightly import NIGHTLY
 
 PARTS = 1 if NIGHTLY else 6
+
+
+@cache
+def suite_catalogue():
+    """Return the catalogue of the suite. A process reads it once."""
+    return load_catalogue()
+
+
+@cache
+def cases_by_id(level):
+    """Return the cases up to a level by id."""
+    return {case.id: case for case in suite_catalogue().select(level)}
 
 
 def cases_of_part(cases, number):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.browser_pages import expect
+from tests.support.nightly import NIGHTLY
 
 LINKS = """
 () => [...document.querySelectorAll("#pages a[href^='#']")].map((link) => link.getAttribute("href"))
@@ -32,16 +33,17 @@ TARGET = """
 """
 # Open each case, and return those whose heading does not appear within 60 frames.
 OPENED = """
-async () => {
+async (step) => {
   const frame = () => new Promise((done) => requestAnimationFrame(done));
   const shows = (id) => document.querySelector(".case h1")?.textContent.startsWith(id);
   const closed = [];
-  for (const { id } of Report.data.cases) {
+  const tried = Report.data.cases.filter((_, number) => number % step === 0);
+  for (const { id } of tried) {
     location.hash = Report.caseLink(id);
     for (let frames = 0; frames < 60 && !shows(id); frames += 1) await frame();
     if (!shows(id)) closed.push(id);
   }
-  return { tried: Report.data.cases.length, closed };
+  return { tried: tried.length, closed };
 }
 """
 QUICK_NAVIGATION = """
@@ -159,7 +161,7 @@ def test_address_that_changes_during_rendering_is_followed(visit, file):
 
 
 def test_every_case_opens(visit, file):
-    missing = visit(file).evaluate(OPENED)
+    missing = visit(file).evaluate(OPENED, 1 if NIGHTLY else 4)
     assert missing["tried"] > 100
     assert missing["closed"] == []
 

@@ -18,6 +18,10 @@ THREAD_SETTINGS = torch.THREAD_SETTINGS
 THREADS = torch.THREADS
 SETUP = f"""{torch.SETUP}
 import io
+
+# The first library takes the compiler about half a minute: it also compiles the headers of all later ones.
+first_model = torch.export.export(torch.nn.ReLU(), (torch.ones(1),))
+torch._inductor.aoti_compile_and_package(first_model, package_path=io.BytesIO())
 """
 RESET = torch.RESET
 

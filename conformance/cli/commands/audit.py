@@ -85,7 +85,7 @@ def parse_target(text: str) -> AuditTarget:
     "--reader",
     metavar="NAME[=PYTHON]",
     help="Framework that reads the model, with the interpreter that has it. "
-    "[default: by the ending of the file, or by the class of the model that the function returns]",
+    "[default: by the suffix of the file, or by the class of the model that the function returns]",
 )
 @click.option(
     "--format",
@@ -96,11 +96,12 @@ def parse_target(text: str) -> AuditTarget:
     help="Output format.",
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to this file.")
-@click.option("--fix", is_flag=True, help="Also write what replaces the layers which are not the same call.")
+@click.option("--fix", is_flag=True, help="Also write a program for each layer that is not the same call on a target.")
 @click.option(
     "--full-programs",
     is_flag=True,
-    help="With --fix, write programs also for targets whose models a converter writes.",
+    help="With --fix, if a converter writes the models of a target: write the whole programs, not only the changes of "
+    "the source model.",
 )
 @click.option(
     "--shrink-seconds",
@@ -109,7 +110,7 @@ def parse_target(text: str) -> AuditTarget:
     show_default=True,
     metavar="SECONDS",
     help="Time limit of the search for the smallest inputs, for each target; 0 for no search. Differences share it "
-    "equally. Programs that run at its end are finished.",
+    "equally. Programs that run when the time is over are finished.",
 )
 @timeout_option(DEFAULT_TIMEOUT_SECONDS)
 @NO_PROGRESS_OPTION
@@ -131,11 +132,12 @@ def audit_command(
 
     MODEL is a file or a folder of a model, or BACKEND:FILE.py:FACTORY or BACKEND:MODULE:FACTORY, where FACTORY is a
     function that returns the model. Without BACKEND, the class of the model chooses the reader. A file is read with the
-    library of its format and never run. FACTORY is executed in a process of its own. The guide "Audit a model" lists
-    the formats.
+    library of its format and never run. FACTORY is called in a separate process. The guide "Audit a model" lists the
+    formats.
 
     Each layer is run on each target with integers, negative numbers, NaN, infinities, full mantissas and the weights of
-    the model, and compared with the reference. For each difference, the smallest input that shows it is searched for.
+    the model, and compared with the reference. For each difference, the command searches for the smallest input that
+    shows it.
 
     Exit status: 0 every layer agrees, or differs as known; 1 a difference is not explained, or a target has no such
     layer; 2 wrong usage or a model that cannot be read; 3 a backend cannot be started.
@@ -177,7 +179,7 @@ def _distinct(targets: Sequence[AuditTarget]) -> Sequence[AuditTarget]:
 
 
 def surface_of_model(model: Model) -> Surface | None:
-    """Return the surface whose answers to conventions hold for a model, None if it is not known."""
+    """Return the surface whose answers to conventions apply to a model, None if it is not known."""
     found = describe.surfaces_by_name().get(model.surface)
     return found[1] if found else None
 

@@ -85,10 +85,10 @@ def compare_models_command(  # noqa: PLR0917 - click passes the options by name
     """Name the first layer at which a port of a model differs.
 
     SOURCE and PORT are an ONNX file, or BACKEND:FILE.py:FACTORY or BACKEND:MODULE:FACTORY, where FACTORY is a function
-    that returns the model. It is executed in a worker process. If the factory of the port has a parameter, it receives
-    the weights of the source as a dictionary of NumPy arrays. Inputs have their channels first; models of backends with
-    the channels last receive them so. Several inputs are passed in their order; an ONNX file receives those whose name
-    it has by name.
+    that returns the model. It is called in a worker process. If the factory of the port has a parameter, it receives
+    the weights of the source as a dictionary of NumPy arrays. Give inputs with channels first; they are transposed for
+    models of backends with channels last. Several inputs are passed in their order. An input with a name is passed
+    by its name to an ONNX file that has it.
 
     Each layer of the port is judged by the exact result of the source's layer for the input that the port's layer has
     received, with the proved error bound.

@@ -38,10 +38,10 @@ class UndeclaredAnswers:
 def declare(results: tuple[Path, ...], surface_globs: tuple[str, ...], write: bool) -> None:
     """Print answers of a run that are not declared.
 
-    They are answers to conventions, on which documents differ. They are printed as in the declarations file of the
-    backend, `<backend>.yaml` in the folder of its adapter. With --write they are added to that file; answers that it
-    contains are never changed. Review them: an answer that a document of the framework contradicts is a bug. Without
-    RESULTS, all files of build/conformance/results are read.
+    A convention is a point on which the documents of frameworks differ. A surface declares its answer in the file
+    `<backend>.yaml` in the folder of its adapter. This command prints the missing answers in the format of that file;
+    with --write it adds them, and never changes an answer that the file contains. Review the answers: one that a
+    document of the framework contradicts is a bug. Without RESULTS, all files of build/conformance/results are read.
 
     Example: conformance declare build/conformance/results/numpy.jsonl --surface 'numpy.*'
     """

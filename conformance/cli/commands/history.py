@@ -116,10 +116,10 @@ def history_command(  # noqa: PLR0917 - click passes the options by name
 ) -> None:
     """Run releases of a framework, and list the changed answers.
 
-    Each release is installed with pip into an environment of its own, with the other packages of the suite's extra for
+    Each release is installed with pip into a separate environment, with the other packages of the suite's extra for
     the backend. The cases are those of the level, of all conventions, and of the ledger entries and findings of the
-    backend, or those given with --case. The results files of the releases are apart from those of `conformance run`,
-    and no verdict of the current release uses them.
+    backend, or those given with --case. The results files of the releases are in a separate folder, which
+    `conformance report` and `conformance rejudge` do not read by default.
 
     Exit status: 0 all releases were run; 2 wrong usage; 3 a release cannot be installed, imported or run.
 

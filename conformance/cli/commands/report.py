@@ -63,7 +63,7 @@ class ReportFormat:
 
 @dataclass(frozen=True)
 class ReportParts:
-    """What a report may show besides the results."""
+    """Optional parts of a report in addition to the results."""
 
     difference: ReportDifference | None
     histories: Sequence[SurfaceHistory]

@@ -96,7 +96,7 @@ from reports.results.vocabulary import Level
     default=1,
     show_default=True,
     metavar="N",
-    help="Number of threads of a framework, set by its own setting. The backends numpy and onnx have one thread. With "
+    help="Number of threads of a framework, set by its own setting. No effect on backends without such a setting. With "
     "--repeat, a case whose bits depend on the order of the threads is flaky.",
 )
 @DEVICE_OPTION

@@ -41,8 +41,8 @@ def since_command(name: str, surface_globs: tuple[str, ...], files: tuple[Path, 
     """Print which releases give which answer.
 
     NAME is the id of a case, of a convention or of a ledger entry, the anchor of a section of the findings, or words of
-    a change, such as 'ceil mode'. Words print the changes between releases that have them. The first release with an
-    answer is the first of those that were run; releases between two of them are unknown.
+    a change, such as 'ceil mode'. For words, the command prints the changes between releases whose descriptions contain
+    them. The first release with an answer is the first one that was run; releases between two of them are unknown.
 
     Exit status: 2 unknown name; 3 no data about it.
 

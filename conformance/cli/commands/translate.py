@@ -133,8 +133,8 @@ class TranslationRequest:
 @click.option(
     "--reader",
     metavar="NAME[=PYTHON]",
-    help="For a model: the framework that reads a file that is a graph, with the interpreter that has it; or that "
-    "interpreter, in whose environment a module is searched for.",
+    help="For a model file: the framework that reads it, and the interpreter that has this framework. For the module "
+    "of a model: the interpreter whose environment contains the module.",
 )
 @click.option(
     "--format",
@@ -243,7 +243,7 @@ def _translation_request(
 
 
 OPTIONAL_INPUTS = ("bias", "mask")
-"""Inputs that a request has only if an option or a gradient asks for them."""
+"""Inputs that a request has only if an option or a gradient needs them."""
 INPUT_OPTIONS = ("rank", "shape", "dtype", "channels", "kernel_shape", "out_channels", "bias", "mask", "gradient")
 
 

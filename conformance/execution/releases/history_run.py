@@ -30,7 +30,7 @@ MAX_CRASHES = 20
 
 
 def counts_as_crash(result: ResultRecord) -> bool:
-    """Whether a result is an unknown crash. A program that calls a function which the release lacks is none."""
+    """Whether a result is an unknown crash. A call of a function that the release lacks is not a crash."""
     return result.status is Status.CRASHED and MISSING_FUNCTION not in (result.message or "")
 
 

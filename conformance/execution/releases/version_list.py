@@ -12,7 +12,7 @@ from conformance import ConformanceError
 
 RANGE_SEPARATOR = ".."
 NEWEST = "newest"
-"""Stands for the newest version that is no pre-release."""
+"""The name of the newest version that is not a pre-release."""
 INDEX_SECONDS = 120
 """Time limit for the list of versions, in seconds."""
 

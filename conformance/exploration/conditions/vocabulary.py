@@ -185,7 +185,7 @@ TWO_PROPERTIES = re.compile(
 
 @cache
 def count_properties(condition: str) -> int:
-    """Return how many properties a condition states. Among conditions that agree alike, plain ones are preferred."""
+    """Return how many properties a condition states. At equal agreement, simple conditions are preferred."""
     return 2 if TWO_PROPERTIES.match(condition) else 1
 
 

@@ -50,7 +50,7 @@ def violations_for(operator: str) -> Sequence[str]:
     described = OPERATORS[operator]
     known = {*described.defaults, *described.inputs, *described.required_parameters}
     known |= {one.name for one in described.parameters}
-    # The grid has the shape of the output, so no call has an output size besides it.
+    # The grid has the shape of the output, so no call has another output size.
     known -= {"output_size"} if "grid" in known else set()
     known |= {REACH} if described.geometry in {Geometry.WINDOWS, Geometry.DEFORMED} else set()
     known |= {PROBABILITIES} if described.arithmetic is Arithmetic.PROBABILITIES else set()

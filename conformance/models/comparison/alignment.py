@@ -1,4 +1,4 @@
-"""Which layers of two models belong together: a sequence alignment of what is known of them.
+"""Which layers of two models belong together: a sequence alignment of their known properties.
 
 Two layers can only belong together if they compute the same kind of result. Each further property that they share adds
 to the score of the pair: equal weights most, then the words of their names, the shape of the window, the parameters and

@@ -4,7 +4,7 @@ Each layer of the port is judged by the exact result of the source's layer for t
 received. Its error bound is proved, so no tolerance is chosen, and an error of an earlier layer has no influence.
 
 Where a layer reads the result of the layer before it unchanged, in both models, its input agrees by proof: the layer
-before it computes the same function within its error bound. This holds for the results of the models too.
+before it computes the same function within its error bound. This also applies to the results of the models.
 
 Between other layers run operators that the reference does not know. There, the input of a layer is compared with that
 of the source's layer. The limit is measured, not proved: NOISE_FACTOR times the change of this input when the input of
@@ -354,7 +354,7 @@ def _compare_layers(
 
 
 def _padded(layer: ModelLayer, other: ModelLayer, run: RecordedRun) -> ModelLayer:
-    """Return a layer with the padding that its model writes before it. Cells that a layer has computed are none."""
+    """Return a layer with the padding that its model writes before it. Cells computed by a layer are no padding."""
     if layer.x.shape == other.x.shape or any(_is_same(layer.x, call.result) for call in run.calls):
         return layer
     return with_written_padding(layer, other)

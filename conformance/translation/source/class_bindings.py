@@ -1,4 +1,4 @@
-"""Variables of a source text that stand for one class of layers: `norm = nn.BatchNorm2d`, then `norm(8)`."""
+"""Variables of a source text that refer to one class of layers: `norm = nn.BatchNorm2d`, then `norm(8)`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Resolver = Callable[[ast.expr], str | None]
 
 @dataclass(frozen=True)
 class ClassBinding:
-    """A class that a variable stands for.
+    """A class that a variable refers to.
 
     called: the name of the class with its module. text: the class as in the source. keywords: arguments that `partial`
     gives. is_default: whether a caller may pass another class.
@@ -31,7 +31,7 @@ class ClassBinding:
     is_default: bool = False
 
     def note(self, name: str) -> str:
-        """Return which class a variable stands for."""
+        """Return the class that a variable refers to."""
         return f"{name} is {self.text}{' by default' if self.is_default else ''}"
 
     @property
@@ -110,7 +110,7 @@ def _stored_names(statements: Sequence[ast.AST]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Context:
-    """What is known about names: those that are classes, and all values that are assigned to each.
+    """Names of a source text: the classes, and all values that are assigned to each name.
 
     seen: names of lists whose items are read, which may contain themselves.
     """
@@ -158,7 +158,7 @@ def _alternatives(value: ast.expr, context: _Context) -> Sequence[ast.expr]:
 
 
 def _items_of(value: ast.expr, context: _Context) -> Iterator[ast.expr]:
-    """Yield the items that `blocks[0]` stands for, where `blocks` is assigned lists."""
+    """Yield the items that `blocks[0]` refers to, where `blocks` is assigned lists."""
     if not isinstance(value, ast.Subscript) or not isinstance(value.slice, ast.Constant):
         return
     index, name = value.slice.value, dotted_name(value.value) or ""

@@ -47,7 +47,7 @@ class FoundLayer:
     arguments, keywords: values; a Symbol for an expression without a known value.
     text: the call as in the source. local_line: the line of the class, if the text defines it.
     returned: whether the function returns the layer. is_stored: whether an attribute or variable has its name.
-    class_note: the class that a variable stands for, if the call names a variable.
+    class_note: the class that a variable refers to, if the call names a variable.
     is_foreign: whether the class is one of another module than the framework's.
     """
 

@@ -27,7 +27,7 @@ MATRIX_AXES = (2, 3)
 # Roundings of a coordinate that a framework computes, as errors of a number of size 1; see docs/bounds.md.
 COORDINATE_ROUNDOFFS = 8
 
-# Roundings of a float64 sum besides its additions: a coordinate, a product, and one to spare.
+# Roundings of a float64 sum in addition to its additions: a coordinate, a product, and one more.
 FURTHER_FLOAT64_ROUNDINGS = 3
 
 

@@ -36,7 +36,7 @@ from reference.operators.resampling.deformed_windows import (
 from reference.operators.resampling.tap_sums import tap_sums
 from reference.registry import operator
 
-# A term has the factors kernel and mask besides a cell and its weight.
+# A term has the factors kernel and mask in addition to a cell and its weight.
 FURTHER_FACTORS = 2
 
 

@@ -14,6 +14,7 @@ from tests.support.mutated_documents import changed, dumped
 SCHEMA = json.loads((catalogue_folder() / "schema.json").read_text("utf-8"))
 DEFINITIONS = {"cases": "case", "questions": "question", "rejects": "rejects", "sweeps": "sweep"}
 FILES = sorted(catalogue_folder().glob("*/*.yaml"))
+DATA = {path: read_yaml(path).data for path in FILES}
 MAX_ITEMS = 10
 
 
@@ -23,17 +24,16 @@ def predicate(definition):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_every_item_of_the_catalogue_is_accepted(path):
-    data = read_yaml(path).data
     for key, name in DEFINITIONS.items():
         is_valid = compile_definition(SCHEMA, f"#/$defs/{name}")
-        assert [item for item in data.get(key, ()) if not is_valid(item)] == []
+        assert [item for item in DATA[path].get(key, ()) if not is_valid(item)] == []
 
 
 DOCUMENTS = [
-    {key: json.loads(json.dumps(read_yaml(path).data[key][:MAX_ITEMS], default=float))}
-    for path in FILES
+    {key: json.loads(json.dumps(data[key][:MAX_ITEMS], default=float))}
+    for data in DATA.values()
     for key in DEFINITIONS
-    if key in read_yaml(path).data
+    if key in data
 ]
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Recipe, RouteStages, Surface, Unsupported
-from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
 from conformance.translation.recipes import recipe_remark, recipe_surface
 from conformance.translation.side_by_side import TranslationBackground, translate_case
+from tests.support.catalogue_parts import cases_by_id
 
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 STRIDED, PADDED = CASES["max_pool/book-default-stride"], CASES["max_pool/book-stride-2-padding-1"]
 
 

@@ -24,7 +24,7 @@ class ModelReader:
         import each other by relative imports. `source` is the path, and `model` is the Model of extraction.py, to
         which the function adds layers. A function `read_object(value, model)` reads models that Python functions
         return.
-    surface: the surface whose answers to conventions hold for the model.
+    surface: the surface whose answers to conventions apply to the model.
     suffixes: endings of the files that it reads, such as ".onnx".
     packages: the packages that the script needs.
     folder_file: the file that makes a folder a model of this format; "" if the reader reads no folders.

@@ -35,8 +35,8 @@ class ModelError(Exception):
 class Model:
     """The layers of a model.
 
-    inputs: the shapes of inputs that the user gave, by name; the name "" stands for the only input.
-    surface: the surface whose answers to conventions hold for the model, "" for that of the reader.
+    inputs: the shapes of inputs that the user gave, by name; the name "" means the only input.
+    surface: the surface whose answers to conventions apply to the model, "" for that of the reader.
     """
 
     error = ModelError

@@ -38,7 +38,7 @@ def maximum_parameters(call, rank, shape):
 
 
 def average_parameters(call, rank, shape):
-    """Return the parameters of average pooling. PyTorch counts padding unless it is told otherwise."""
+    """Return the parameters of average pooling. PyTorch counts padding by default."""
     found = {**pooling_parameters(call, rank, shape), "count_include_pad": bool(call.get("count_include_pad", True))}
     divisor = call.get("divisor_override")
     return {**found, "divisor": int(divisor)} if divisor else found

@@ -6,11 +6,11 @@ from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
 from conformance.adapters.iree import NO_BFLOAT16, node_limit
 from conformance.cases.steps import Step
-from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
+from tests.support.catalogue_parts import cases_by_id
 
 (SURFACE,) = registry.get_backend("iree").surfaces
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 
 
 def step(operator, dtype="float32", **parameters):

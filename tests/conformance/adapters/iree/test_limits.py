@@ -18,11 +18,11 @@ from conformance.adapters.iree.limits import (
 )
 from conformance.cases.operators import PadMode
 from conformance.cases.steps import Step
-from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
+from tests.support.catalogue_parts import cases_by_id
 
 (SURFACE,) = registry.get_backend("iree").surfaces
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 PLANE, ROW, VOLUME = (1, 1, 4, 4), (1, 1, 4), (1, 1, 2, 2, 2)
 
 

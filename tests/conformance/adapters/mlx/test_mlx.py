@@ -6,12 +6,12 @@ from conformance.adapters import registry
 from conformance.adapters.api import Unsupported
 from conformance.adapters.mlx import convolution, windows
 from conformance.cases.steps import Step
-from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
+from tests.support.catalogue_parts import cases_by_id
 from tests.support.example_steps import convolution_step, pooling_step
 
 LAYERS, FUNCTIONS = registry.get_backend("mlx").surfaces
-CASES = {case.id: case for case in load_catalogue().select("smoke")}
+CASES = cases_by_id("smoke")
 WINDOW = {"window": (2, 2), "stride": (2, 2)}
 COUNTED = {"count_include_pad": True}
 

@@ -8,10 +8,10 @@ from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.graph import model_lines
 from conformance.adapters.onnx.words import NO_ANTIALIASING, NO_SCALE, resize
 from conformance.cases.steps import Step
-from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
+from tests.support.catalogue_parts import cases_by_id
 
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 
 
 def resizing(**parameters):

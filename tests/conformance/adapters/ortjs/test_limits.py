@@ -4,9 +4,9 @@ import pytest
 
 from conformance.adapters.ortjs import limits
 from conformance.cases.steps import case_step
-from conformance.catalogue.loading import load_catalogue
+from tests.support.catalogue_parts import cases_by_id
 
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 LIMITS = {"webgpu": limits.webgpu_limit, "jsep": limits.jsep_limit, "webgl": limits.webgl_limit}
 
 

@@ -12,14 +12,14 @@ import pytest
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
 from conformance.adapters.ortjs import NPM_PACKAGES
-from conformance.catalogue.loading import load_catalogue
 from conformance.execution.job import Job, Limits
 from conformance.execution.worker_process import Worker
 from conformance.translation.lowering import translate
+from tests.support.catalogue_parts import cases_by_id, suite_catalogue
 
 BACKEND = registry.get_backend("ortjs")
 SURFACES = {surface.name.removeprefix("ortjs."): surface for surface in BACKEND.surfaces}
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="the program node is not installed")
 
@@ -88,7 +88,7 @@ def test_a_composition_with_a_node_without_a_kernel_is_unsupported():
 
 @needs_node
 def test_every_program_of_level_smoke_is_javascript(tmp_path):
-    programs = [translate(case, surface) for case in load_catalogue().select("smoke") for surface in BACKEND.surfaces]
+    programs = [translate(case, surface) for case in suite_catalogue().select("smoke") for surface in BACKEND.surfaces]
     texts = {program.text for program in programs if isinstance(program, Program)}
     assert len(texts) > 50
     path = tmp_path / "programs.mjs"

@@ -10,11 +10,11 @@ from conformance.adapters.paddle.convolution import convolution, transposed_conv
 from conformance.adapters.paddle.padding import functional_pad, layer_pad
 from conformance.adapters.paddle.words import conv
 from conformance.cases.steps import Step
-from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
+from tests.support.catalogue_parts import cases_by_id
 
 LAYERS, FUNCTIONS = registry.get_backend("paddle").surfaces
-CASES = {case.id: case for case in load_catalogue().select("smoke")}
+CASES = cases_by_id("smoke")
 WINDOW = {
     "window": (2, 2),
     "stride": (2, 2),

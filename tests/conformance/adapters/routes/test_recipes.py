@@ -13,14 +13,14 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api import Program
-from conformance.catalogue.loading import load_catalogue
 from conformance.judging.expected import compute_expected
 from conformance.judging.verdict import ProgramOutcome, judge_outcome
 from conformance.translation.lowering import translate
 from conformance.translation.recipes import recipe_remark, recipe_surface
 from reports.results import Outcome, Verdict
+from tests.support.catalogue_parts import cases_by_id
 
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 # For each backend and operator with a replacement, cases whose call does not survive.
 CHANGED = {
     ("torch", "avg_pool"): ["avg_pool/2d-divisor", "avg_pool/geometry/1d-i7-w2-s2-p1-by5"],

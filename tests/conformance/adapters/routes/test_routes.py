@@ -6,10 +6,10 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
-from conformance.catalogue.loading import load_catalogue
 from conformance.cli.parameter_types import SURFACE_NAME
 from conformance.translation.lowering import translate
 from reports.results.vocabulary import ROUTE_ARROW
+from tests.support.catalogue_parts import cases_by_id
 
 KERAS_BACKENDS = ("routes-keras-torch", "routes-keras-tensorflow", "routes-keras-jax")
 BACKENDS = (
@@ -26,7 +26,7 @@ BACKENDS = (
 ROUTES = [surface for name in BACKENDS for surface in registry.get_backend(name).surfaces]
 SOURCE_BACKENDS = ("torch", "tensorflow", "jax", "keras-torch", "keras-tensorflow", "keras-jax")
 SOURCES = {surface.name: surface for name in SOURCE_BACKENDS for surface in registry.get_backend(name).surfaces}
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 CONVOLUTION = CASES["conv/2d-groups"]
 
 

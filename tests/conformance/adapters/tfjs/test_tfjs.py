@@ -9,14 +9,14 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
-from conformance.catalogue.loading import load_catalogue
 from conformance.execution.job import Job, Limits
 from conformance.execution.worker_process import Worker
 from conformance.translation.lowering import translate
+from tests.support.catalogue_parts import cases_by_id, suite_catalogue
 
 BACKEND = registry.get_backend("tfjs")
 CPU, WASM, WEBGL, WEBGPU = BACKEND.surfaces
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 X = np.arange(4, dtype=np.float32).reshape(1, 2, 2)
 RIGHT = "return x;"
 SETUP = """
@@ -112,7 +112,7 @@ def test_each_surface_selects_its_backend():
 def test_every_program_of_level_smoke_is_javascript(tmp_path):
     texts = {
         translate(case, surface).text
-        for case in load_catalogue().select("smoke")
+        for case in suite_catalogue().select("smoke")
         for surface in (CPU, WASM)
         if isinstance(translate(case, surface), Program)
     }

@@ -17,11 +17,11 @@ from conformance.adapters.tract import (
 )
 from conformance.cases.operators import PadMode
 from conformance.cases.steps import Step
-from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
+from tests.support.catalogue_parts import cases_by_id
 
 (SURFACE,) = registry.get_backend("tract").surfaces
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 
 
 def step(operator, window=(2,), dtype="float32", **parameters):

@@ -19,12 +19,12 @@ from conformance.adapters.tvm import (
     node_limit,
 )
 from conformance.cases.steps import Step
-from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
+from tests.support.catalogue_parts import cases_by_id
 
 BACKEND = registry.get_backend("tvm")
 (SURFACE,) = BACKEND.surfaces
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 
 
 def step(operator, dtype="float32", **parameters):

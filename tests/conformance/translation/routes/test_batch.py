@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from conformance.adapters import registry
-from conformance.catalogue.loading import load_catalogue
 from conformance.translation.routes.batch import batch_part, batch_program
+from tests.support.catalogue_parts import cases_by_id
 
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 ROUTE = registry.get_backend("routes-torch").surfaces[0]
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from conformance import ConformanceError
 from conformance.adapters import registry
-from conformance.catalogue.loading import load_catalogue
 from conformance.judging.ledger import Ledger, load_ledger
 from conformance.translation.routes.restrictions import Restriction, read_restrictions, restrictions_of
 from conformance.translation.side_by_side import TranslationBackground, translate_case
+from tests.support.catalogue_parts import cases_by_id
 
-CASES = {case.id: case for case in load_catalogue().select("standard")}
+CASES = cases_by_id("standard")
 BACKENDS = [registry.get_backend(name) for name in registry.built_in_modules() if name.startswith("routes-")]
 ROUTES = {surface.name: (backend, surface) for backend in BACKENDS for surface in backend.surfaces}
 RESTRICTIONS = read_restrictions()
