@@ -136,9 +136,8 @@ def _match_layer(
     for layer, rank in dialect.layers_by_name[call.name]:
         try:
             bound = _bind_arguments(layer, call.name, call.arguments, call.keywords)
-            return _read_arguments(
-                layer, replace(bound, rank=rank, shape=shape, kernel_shape=kernel, result_index=call.result_index)
-            )
+            bound = replace(bound, rank=rank, result_index=call.result_index, constants=call.constants)
+            return _read_arguments(layer, replace(bound, shape=shape, kernel_shape=kernel))
         except UnreadableLayer as error:
             failure = error
     raise failure
@@ -186,11 +185,14 @@ def _read_arguments(layer: LayerSignature, call: BoundCall) -> ParsedLayer:
                 f"{reading.argument}={_quoted_value(call.arguments[reading.argument])}: {error}"
             ) from None
         found |= {name: value} if value is not None else {}
+    read = {*found}
     if layer.adjust:
         found |= layer.adjust(call, found)
+    unused = read - found.keys()
     _check_same_padding(layer, call, found)
     found |= _select_result(layer, call, str(found.get("operator", layer.operator)))
-    omitted = [name for name, reading in layer.readings.items() if reading.argument not in call.given_names]
+    defaults = {name for name, reading in layer.readings.items() if reading.argument not in call.given_names}
+    omitted = [name for name in layer.readings if name in defaults - unused]
     note = layer.note(call) if callable(layer.note) else layer.note
     return ParsedLayer(_make_request(layer.operator, found, call), tuple(omitted), (note,) if note else ())
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 MAX_SOURCE_LENGTH = 2_000
@@ -52,13 +52,17 @@ class UnknownModule(UnreadableLayer):
 
 @dataclass(frozen=True)
 class LayerCall:
-    """A parsed call: its name, the module prefix, its arguments, and the index of the result that is used."""
+    """A parsed call: its name, the module prefix, its arguments, and the index of the result that is used.
+
+    constants: the values that lines before the call assign to names.
+    """
 
     name: str
     module: str
     arguments: tuple[Any, ...]
     keywords: dict[str, Any]
     result_index: int | None = None
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class LayerSyntax:
     name_function: a function whose first argument is the name of the layer, if the surface has one.
     ignored_arguments: arguments that may have any value.
     methods: whether layers are methods of arrays.
+    constants: whether lines before the call may assign numbers and lists to the names of its inputs.
     """
 
     prefixes: Collection[str]
@@ -79,11 +84,13 @@ class LayerSyntax:
     name_function: str = ""
     ignored_arguments: Collection[str] = ()
     methods: bool = False
+    constants: bool = False
 
 
 def parse_layer_call(text: str, syntax: LayerSyntax) -> LayerCall:
     """Return the only call in a text. Raises UnreadableLayer, with the column if it is known."""
-    node, result = _split_result_index(_strip_trailing_methods(_parse_expression(text), syntax.ignored_methods))
+    lines, expression = _parse_statements(text, syntax)
+    node, result = _split_result_index(_strip_trailing_methods(expression, syntax.ignored_methods))
     call = _constructor_call(node, syntax.apply_methods)
     module, name, arguments = _split_call(call, syntax)
     if name == syntax.name_function and arguments and isinstance(arguments[0], str):
@@ -91,7 +98,8 @@ def parse_layer_call(text: str, syntax: LayerSyntax) -> LayerCall:
     keywords = {
         str(one.arg): _literal_value(one.value) for one in call.keywords if one.arg not in syntax.ignored_arguments
     }
-    return LayerCall(name, module, tuple(arguments), keywords, result)
+    constants = {name: _literal_value(value) for name, value in lines.items()}
+    return LayerCall(name, module, tuple(arguments), keywords, result, constants)
 
 
 def _split_call(call: ast.Call, syntax: LayerSyntax) -> tuple[str, str, list[Any]]:
@@ -119,8 +127,8 @@ def _strip_trailing_methods(node: ast.expr, ignored: Collection[str]) -> ast.exp
     return node
 
 
-def _parse_expression(text: str) -> ast.expr:
-    """Return the only expression of a text, or the value of its only assignment."""
+def _parse_statements(text: str, syntax: LayerSyntax) -> tuple[Mapping[str, ast.expr], ast.expr]:
+    """Return the values of the constants by name, and the last expression of a text or the value of its assignment."""
     if len(text) > MAX_SOURCE_LENGTH:
         raise UnreadableLayer(f"{len(text)} characters, more than the limit of {MAX_SOURCE_LENGTH}")
     try:
@@ -129,9 +137,17 @@ def _parse_expression(text: str) -> ast.expr:
         raise UnreadableLayer(f"column {error.offset or 1}: not Python: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise UnreadableLayer(f"not readable as Python ({type(error).__name__})") from None
-    if len(body) != 1 or not isinstance(body[0], (ast.Expr, ast.Assign)):
+    *lines, last = body or [ast.Pass()]
+    if not isinstance(last, (ast.Expr, ast.Assign)) or (lines and not syntax.constants):
         raise UnreadableLayer("not one layer: write a single call, or one assignment")
-    return body[0].value
+    return dict(map(_constant, lines)), last.value
+
+
+def _constant(line: ast.stmt) -> tuple[str, ast.expr]:
+    """Return the name that a line assigns, and its value."""
+    if not isinstance(line, ast.Assign) or len(line.targets) != 1 or not isinstance(line.targets[0], ast.Name):
+        raise UnreadableLayer(f"line {line.lineno}: only lines name = … can precede the layer")
+    return line.targets[0].id, line.value
 
 
 def _split_result_index(node: ast.expr) -> tuple[ast.expr, int | None]:

@@ -23,6 +23,7 @@ class BoundCall:
     arguments: all arguments, with defaults for those that the call leaves out. given_names: those that it passes.
     shape, kernel_shape: of the input and of the weights, in the layout of the catalogue, if the user specified them.
     result_index: the index of the result that is used, if the text selects one.
+    constants: the values of names that lines before the call assign.
     """
 
     name: str
@@ -32,6 +33,7 @@ class BoundCall:
     shape: tuple[int, ...] | None = None
     kernel_shape: tuple[int, ...] | None = None
     result_index: int | None = None
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
     def spatial_axes(self, value: Any = None) -> int:
         """Return the number of spatial axes, from the name of the layer, the length of a tuple, or the input shape."""
@@ -143,7 +145,7 @@ class Dialect:
     """The layers of one surface, and the module prefixes that users write before their names.
 
     prefixes: modules, with their usual import names.
-    apply_methods, ignored_methods, name_function, methods: see layer_parser.LayerSyntax.
+    apply_methods, ignored_methods, name_function, methods, constants: see layer_parser.LayerSyntax.
     """
 
     prefixes: tuple[str, ...]
@@ -152,6 +154,7 @@ class Dialect:
     ignored_methods: tuple[str, ...] = ()
     name_function: str = ""
     methods: bool = False
+    constants: bool = False
 
     @cached_property
     def syntax(self) -> LayerSyntax:
@@ -166,6 +169,7 @@ class Dialect:
             self.name_function,
             frozenset(ignored),
             self.methods,
+            self.constants,
         )
 
     @cached_property

@@ -26,6 +26,8 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.api.normalization.reading import normalization_layer
 from conformance.adapters.api.resizing.grid_reading import MODES_BY_NAME, grid_sampling_layer
+from conformance.adapters.onnx.constants import constant_input, constant_list
+from conformance.adapters.onnx.resizing import resize_layers
 from conformance.cases.operators import BlockOrder, ExtraChannel
 
 MAX_CONV_INPUTS = 3
@@ -100,8 +102,11 @@ def _transposed_parameters(call: BoundCall, found: dict[str, Any]) -> Mapping[st
 
 def _read_array_pads(call: BoundCall, value: Any) -> Any:
     """Read a flat list of pads for all axes of the array; batch and channels must have no padding."""
+    if constant_input(call, PAD_INPUTS, "axes") is not None:
+        raise UnreadableLayer("inputs: axes cannot be read: write the pads of all axes")
+    value = constant_list(call, PAD_INPUTS, "pads") if value is None else value
     if value is None:
-        raise UnreadableLayer("pads as an input cannot be read: write the attribute pads=[…], as in opsets 2 to 10")
+        raise UnreadableLayer("pads are needed, as an input or as the attribute of opsets 2 to 10")
     found = _read_flat_pads(call, value)
     if len(found) < ARRAY_ARGUMENT_COUNT or found[:2] != ((0, 0), (0, 0)):
         raise UnreadableLayer(
@@ -119,7 +124,13 @@ def _unpooled_size(call: BoundCall, found: dict[str, Any]) -> Mapping[str, Any]:
     return unpooled_size(call, found)
 
 
+def _read_value(call: BoundCall, value: Any) -> Any:
+    given = constant_input(call, PAD_INPUTS, "value")
+    return number_argument("value").convert(call, value if given is None else given)
+
+
 UNPOOL_INPUT_COUNT = 2
+PAD_INPUTS = ("x", "pads", "value", "axes")
 ARRAY_ARGUMENT_COUNT = 3
 TENSOR_INDICES_NOTE = "its indices count through the whole tensor; the programs below take indices in each channel"
 
@@ -193,13 +204,13 @@ UNPOOLING_NODES = (
         note=TENSOR_INDICES_NOTE,
     ),
     LayerSignature(
-        # Pads and value are attributes until opset 10 and inputs from 11 on; a text shows only attributes.
+        # Pads and value are attributes until opset 10 and inputs from 11 on.
         f"Pad({NODE_PARAMETERS}mode='constant', pads=None, value=0.0)",
         "pad",
         {
             "pads": ArgumentReading("pads", _read_array_pads),
             "mode": modes_argument("mode", "constant", "edge", "reflect", "wrap"),
-            "value": number_argument("value"),
+            "value": ArgumentReading("value", _read_value),
         },
     ),
 )
@@ -222,7 +233,16 @@ GRID_NODE = grid_sampling_layer(
 )
 NODE_DIALECT = Dialect(
     ("helper", "onnx.helper"),
-    (*SUPPORTED_NODES, DEFORMED_NODE, *UNPOOLING_NODES, *BLOCK_NODES, NORMALIZATION_NODE, GRID_NODE),
+    (
+        *SUPPORTED_NODES,
+        DEFORMED_NODE,
+        *UNPOOLING_NODES,
+        *BLOCK_NODES,
+        NORMALIZATION_NODE,
+        GRID_NODE,
+        *resize_layers(NODE_PARAMETERS),
+    ),
     name_function="make_node",
+    constants=True,
 )
 DIALECTS = {"onnx.reference": NODE_DIALECT, "onnxruntime": NODE_DIALECT}

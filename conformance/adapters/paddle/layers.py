@@ -317,17 +317,24 @@ NORMALIZATION_LAYER = normalization_layer(
 GRID_FUNCTION = grid_sampling_layer(
     "grid_sample(x, grid, mode='bilinear', padding_mode='zeros', align_corners=True)", arrays=("x", "grid")
 )
+DEFORMED_ARGUMENTS = {
+    **{name: sizes_argument(name) for name in ("stride", "padding", "dilation")},
+    "groups": count_argument("groups"),
+    "offset_groups": count_argument("deformable_groups"),
+}
+DEFORMED_LAYER = LayerSignature(
+    "DeformConv2D(in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, deformable_groups=1, "
+    "groups=1, weight_attr=None, bias_attr=None)",
+    "deform_conv",
+    {**DEFORMED_ARGUMENTS, **WEIGHTED},
+    ignored_arguments=IGNORED,
+    note="a mask is an argument of the call, not of the layer: write it with --mask",
+)
 DEFORMED_FUNCTION = LayerSignature(
     "deform_conv2d(x, offset, weight, bias=None, stride=1, padding=0, dilation=1, deformable_groups=1, groups=1, "
     f"mask=None{NAME})",
     "deform_conv",
-    {
-        **{name: sizes_argument(name) for name in ("stride", "padding", "dilation")},
-        "groups": count_argument("groups"),
-        "offset_groups": count_argument("deformable_groups"),
-        **BIAS,
-        "mask": optional_array_argument("mask"),
-    },
+    {**DEFORMED_ARGUMENTS, **BIAS, "mask": optional_array_argument("mask")},
     array_arguments=("x", "offset", "weight", "bias", "mask"),
     ignored_arguments=IGNORED,
 )
@@ -340,7 +347,10 @@ NORMALIZATION_FUNCTION = normalization_layer(
     required_values=CHANNELS_FIRST,
 )
 DIALECTS = {
-    "paddle.nn": Dialect(("nn", "paddle.nn"), (*NN_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS, NORMALIZATION_LAYER)),
+    "paddle.nn": Dialect(
+        ("nn", "paddle.nn", *VISION_MODULES),
+        (*NN_LAYERS, *BLOCK_LAYERS, *COLUMN_LAYERS, NORMALIZATION_LAYER, DEFORMED_LAYER),
+    ),
     "paddle.nn.functional": Dialect(
         ("F", "functional", "nn.functional", "paddle.nn.functional", *VISION_MODULES),
         (

@@ -8,6 +8,7 @@ from functools import partial
 
 from conformance.adapters import torch
 from conformance.adapters.api import Sizes, Surface
+from conformance.adapters.routes import xnnpack
 from conformance.adapters.routes.batch_lines import TORCH_MODULE
 from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, module_lines
 from reports.results.vocabulary import ROUTE_ARROW, Level
@@ -73,7 +74,7 @@ RUNNER = ModelRunner(
 EVALUATOR = ModelRunner(
     (), lambda inputs: (f"x = exported.run_decompositions().module()({', '.join(inputs)}).numpy()",)
 )
-# XNNPACK replaces a convolution of int8 and the calls of a quantizer around it. The portable kernels have no such
+# XNNPACK replaces operators of int8 and the calls of a quantizer around them. The portable kernels have no such
 # calls: "Missing out variants: {'quantized_decomposed::dequantize_per_tensor', …}".
 SOURCES: Mapping[str, Surface] = {
     "executorch": torch.FUNCTIONAL_SURFACE,
@@ -82,8 +83,13 @@ SOURCES: Mapping[str, Surface] = {
         lowerings={
             **torch.FUNCTIONAL_SURFACE.lowerings,
             "quantized_conv": torch.DECOMPOSED_LOWERINGS["quantized_conv"],
+            "quantized_avg_pool": xnnpack.avg_pool,
+            "max_pool": xnnpack.max_pool,
         },
-        dtypes={**torch.FUNCTIONAL_SURFACE.dtypes, "quantized_conv": frozenset({"int8"})},
+        dtypes={
+            **torch.FUNCTIONAL_SURFACE.dtypes,
+            **dict.fromkeys(("quantized_conv", "quantized_avg_pool"), frozenset({xnnpack.DTYPE})),
+        },
     ),
 }
 SURFACES = tuple(

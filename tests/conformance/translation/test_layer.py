@@ -25,7 +25,7 @@ NOT_PARSED_BACK = {
     **{
         (surface, "resize"): "its sizes are inputs, or its signature is not written yet"
         for surface in DIALECTS
-        if not surface.startswith(("torch", "tf", "keras", "jax", "flax"))
+        if not surface.startswith(("torch", "tf", "keras", "jax", "flax", "onnx"))
     },
     ("openvino.opset", "grid_sample"): "its attributes are a dictionary",
     **{(surface, "grid_sample"): "a function, not a layer" for surface in ("torch.nn", "paddle.nn")},
@@ -33,7 +33,7 @@ NOT_PARSED_BACK = {
     **{(surface, "affine_grid"): "grids are not read yet" for surface in DIALECTS},
     **{
         (surface, "deform_conv"): "deformable convolution is not read yet"
-        for surface in DIALECTS.keys() - {"onnx.reference", "onnxruntime", "paddle.nn.functional"}
+        for surface in DIALECTS.keys() - {"onnx.reference", "onnxruntime", "paddle.nn", "paddle.nn.functional"}
     },
     ("onnxruntime", "quantized_avg_pool"): "nodes of the domain com.microsoft are not read",
     ("torch.nn", "fractional_max_pool"): "its samples are reversed",
@@ -58,7 +58,6 @@ NOT_PARSED_BACK = {
         (surface, operator): why
         for surface in ("onnx.reference", "onnxruntime")
         for operator, why in {
-            "pad": "its pads are an input",
             "max_pool_with_indices": "the selected output is not part of the node",
             "fold": "its sizes are inputs",
             "quantized_conv": "its scales and zero points are inputs",
@@ -86,7 +85,9 @@ def layer_text(program):
     assigned = [node for node in function.body if isinstance(node, ast.Assign) and "compile" not in ast.unparse(node)]
     lines = {ast.unparse(node.targets[0]): node.value for node in assigned}
     if "nodes" in lines:
-        return ast.unparse(lines["nodes"].elts[-1])
+        texts = {name: ast.unparse(value) for name, value in lines.items()}
+        constants = [f"{name} = {text}" for name, text in texts.items() if text.startswith("np.array(")]
+        return "\n".join([*constants, ast.unparse(lines["nodes"].elts[-1])])
     # The axis of all windows is split after the call of a framework that has one axis for them.
     results = [node.value for node in assigned if ast.unparse(node.targets[0]) == "x"]
     results = [value for value in results if not ast.unparse(value).startswith("x.reshape(")] or results
@@ -269,6 +270,12 @@ def parsed_parameters(text, surface, shape=None):
             "paddle.vision.ops.deform_conv2d(x, offset, weight, padding=1, deformable_groups=2, mask=mask)",
             "deform_conv",
             {"stride": 1, "padding": 1, "groups": 1, "offset_groups": 2},
+        ),
+        (
+            "paddle.nn",
+            "paddle.vision.ops.DeformConv2D(2, 4, [3, 2], padding=1, deformable_groups=2)",
+            "deform_conv",
+            {"window": (3, 2), "stride": 1, "padding": 1, "groups": 1, "offset_groups": 2},
         ),
         (
             "onnxruntime",

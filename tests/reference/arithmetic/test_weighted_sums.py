@@ -77,3 +77,32 @@ def test_results_do_not_depend_on_whether_rows_share_a_denominator(mode):
     shared = exact_weighted_sums(x, [axis.with_one_denominator() for axis in axes], transposed=False, unit=UNIT)
     assert own.value.tobytes() == shared.value.tobytes()
     assert own.bound().tobytes() == shared.bound().tobytes()
+
+
+def mean_weights(size, unit):
+    """Return the weights of one output cell, the mean of all cells."""
+    axis = ResampledAxis(size, 1, Fraction(size), "half_pixel")
+    kernel = InterpolationKernel.of("area", 0, axis.step)
+    return AxisWeights.normalized(axis, kernel, stretch=Fraction(1), excludes_outside=False, unit=unit)
+
+
+def test_sums_of_many_cells_are_rounded_once():
+    # Each slice of an element is so short that 64 of them add up exactly.
+    x = 1 + np.random.default_rng(4).random((1, 300, 64))
+    means = exact_weighted_sums(x, [mean_weights(64, 2.0**-53)], transposed=False, unit=2.0**-53).value
+    assert means.ravel().tolist() == [float(sum(map(Fraction, row)) / 64) for row in x[0].tolist()]
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_magnitude_and_extra_error_are_no_less_than_their_formulas(mode):
+    axis = axis_weights(7, 11, mode)
+    x = 1 + np.random.default_rng(5).random((1, 20, 7)).astype(np.float32)
+    found = exact_weighted_sums(x, [axis], transposed=False, unit=UNIT)
+    for row, magnitudes, extras in zip(x[0].tolist(), found.magnitude[0], found.extra[0], strict=True):
+        for o, (magnitude, extra) in enumerate(zip(magnitudes, extras, strict=True)):
+            weights = zip(axis.cells[o].tolist(), axis.numerators[o].tolist(), strict=True)
+            exact = sum(abs(Fraction(one, axis.denominators[0])) * Fraction(row[cell]) for cell, one in weights)
+            near = zip(axis.near[o].tolist(), axis.errors[o].tolist(), strict=True)
+            error = sum(Fraction(one) * Fraction(row[cell]) for cell, one in near)
+            assert exact + error <= Fraction(float(magnitude)) <= (exact + error) * (1 + Fraction(1, 2**29))
+            assert error <= Fraction(float(extra)) * Fraction(UNIT) <= error * (1 + Fraction(1, 2**29))

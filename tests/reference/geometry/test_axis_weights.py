@@ -111,6 +111,38 @@ def test_the_rounding_of_a_sum_of_many_weights_is_limited(unit, is_rejected):
         assert AxisWeights.normalized(axis, kernel, **given, unit=unit).near.shape == (2, 10)
 
 
+@pytest.mark.parametrize(("share", "is_rejected"), [(0.49, False), (0.51, True)])
+def test_the_sum_of_the_weights_may_change_by_less_than_a_half(share, is_rejected):
+    kernel, axis = InterpolationKernel.of("linear", 0, Fraction(1)), resampled("half_pixel", 8, 8)
+    # The sum of two weights, of which four cells are near, is 1. It changes most in the last output cell.
+    moved = float(largest_intermediate(axis, 7) + kernel.reach)
+
+    def change(unit):
+        error = moved * 2 * ROUNDINGS * 1.05 * unit
+        return 4 * error + 4 * 1.05 * unit * (1 + 4 * error)
+
+    unit = min((step / 2**20 for step in range(1, 2**14)), key=lambda one: abs(change(one) - share))
+    assert abs(change(unit) - share) < 0.005
+    given = {"stretch": Fraction(1), "excludes_outside": False, "unit": unit}
+    if is_rejected:
+        with pytest.raises(ValueError, match="do not determine the weights"):
+            AxisWeights.normalized(axis, kernel, **given)
+    else:
+        assert AxisWeights.normalized(axis, kernel, **given).errors.shape == (8, 4)
+
+
+@pytest.mark.parametrize("is_normalized", [False, True])
+def test_near_cells_are_those_with_a_weight_and_one_more_on_each_side(is_normalized):
+    axis, kernel = resampled("asymmetric", 5, 5), InterpolationKernel.of("linear", 0, Fraction(1))
+    if is_normalized:
+        given = {"stretch": Fraction(1), "excludes_outside": False}
+        weights = AxisWeights.normalized(axis, kernel, **given, unit=float(UNIT))
+    else:
+        weights = AxisWeights.of(axis, kernel, is_clamped=False, unit=float(UNIT))
+    assert weights.cells.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4], [4, 4]]
+    assert weights.near.tolist() == [[0, 0, 1, 2], [0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 4], [3, 4, 4, 4]]
+
+
 def lanczos_weights(size, output):
     axis, kernel = resampled("half_pixel", size, output), InterpolationKernel.of("lanczos3", -0.75, Fraction(1))
     return AxisWeights.normalized(axis, kernel, stretch=Fraction(1), excludes_outside=True, unit=float(UNIT))

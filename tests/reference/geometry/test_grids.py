@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from reference.geometry.grids import (
+    CUBIC_CURVATURE,
     CUBIC_SLOPE_EVALUATION,
     OUTSIDE,
     GridAxis,
     axis_taps,
+    check_grid,
     combine_taps,
     nearest_taps,
     slope_kernel,
@@ -95,3 +97,36 @@ def test_a_coordinate_far_outside_has_no_error():
     assert GridAxis(4, "zeros", False).error(1e30, UNIT) == 0
     with pytest.raises(ValueError, match="a coordinate of more than 262144 cells"):
         GridAxis(4, "reflection", False).error(1e30, UNIT)
+
+
+@pytest.mark.parametrize("shift", [0.0, 2.0**-12])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_errors_of_slopes_are_those_of_their_proofs(mode, shift):
+    # Six roundings of a weight; those of the cubic derivative; and the largest change of the slope.
+    errors = slope_kernel(mode).errors(np.array([0.25, -1.25]), np.array(shift), UNIT, UNIT)
+    evaluation, curvature = (CUBIC_SLOPE_EVALUATION, CUBIC_CURVATURE) if mode == "cubic" else (0, 0)
+    proved = (6 + evaluation) * UNIT + curvature * shift
+    assert proved < errors[0] < 1.06 * proved
+    assert errors[1] == (errors[0] if mode == "cubic" else 0)
+
+
+def test_the_slope_of_a_triangle_jumps_by_two_at_a_cell_that_the_coordinate_may_pass():
+    shift, distances = np.array(2.0**-12), np.array([-1, -1 + 2.0**-11, 0, 2.0**-13, -0.5, 1 + 2.0**-13, 1 + 2.0**-11])
+    errors = slope_kernel("linear").errors(distances, shift, UNIT, UNIT)
+    assert np.round(errors, 5).tolist() == [2, 0, 2, 2, 0, 2, 0]
+
+
+@pytest.mark.parametrize(("coarse", "is_read"), [(UNIT, False), (2.0**-11, True)])
+def test_coordinates_of_16_bits_may_read_further_cells(coarse, is_read):
+    kernel, shift = value_kernel("linear"), np.array(2.0**-20)
+    errors = kernel.errors(np.array([0.5, 1 + 2.0**-8]), shift, UNIT, coarse)
+    assert (errors > 0).tolist() == [True, is_read]
+    # The error is that of the unit roundoff, also of a coarser coordinate.
+    assert errors[0] == kernel.errors(np.array([0.5]), shift, UNIT, UNIT)[0]
+
+
+def test_the_first_number_of_a_grid_that_is_not_finite_is_reported():
+    grid = np.zeros((1, 3, 1), np.float32)
+    grid[0, 1:, 0] = np.inf, np.nan
+    with pytest.raises(ValueError, match=r"grid has the number inf at \(0, 1, 0\): expected finite numbers"):
+        check_grid(grid, np.zeros((1, 1, 4), np.float32), (3,))

@@ -1,4 +1,4 @@
-"""PyTorch: convolutions and averages of exported programs: numbers are dequantized before, and quantized after.
+"""PyTorch: convolutions and pooling of exported programs: numbers are dequantized before, and quantized after.
 
 The quantizers of PyTorch write a model in this form. A backend of exported programs, such as XNNPACK, replaces the
 group of calls by an operator of eight bits.
@@ -18,7 +18,7 @@ from conformance.adapters.api.quantization.formulas import (
     values_text,
 )
 from conformance.adapters.api.quantization.requantization import has_powers_of_two, unsupported_requantization
-from conformance.adapters.torch.quantization.tensors import DECOMPOSED_IMPORT
+from conformance.adapters.torch.quantization.tensors import DECOMPOSED_IMPORT, SCALE, ZERO_POINT
 from conformance.cases.operators import Formula, Requantization
 
 NAME = "torch.ops.quantized_decomposed"
@@ -43,18 +43,29 @@ def conv(lowering: Lowering, step: Step) -> Code:
     )
 
 
-def avg_pool(lowering: Lowering, step: Step) -> Code:
-    """Return the average of dequantized numbers with a scale of 1. lowering: that of `avg_pool`."""
-    unsupported = unsupported_quantization(step, Formula.QUOTIENT, NAME)
+def avg_pool(lowering: Lowering, step: Step, formula: Formula = Formula.QUOTIENT, name: str = NAME) -> Code:
+    """Return the average of dequantized numbers with a scale of 1. lowering: that of `avg_pool`.
+
+    formula: that of the result. name: of the operators that compute it, for messages.
+    """
+    unsupported = unsupported_quantization(step, formula, name)
     code = unsupported or lowering(_of_floats(step, "avg_pool"))
-    if isinstance(code, Unsupported):
-        return code
-    zero_point = step.parameters["x_zero_point"]
+    return code if isinstance(code, Unsupported) else between(step, code, 1, step.parameters["x_zero_point"])
+
+
+def max_pool(lowering: Lowering, step: Step) -> Code:
+    """Return the maximum of dequantized numbers. lowering: that of `max_pool`, for numbers of float32."""
+    code = lowering(_of_floats(step, "max_pool"))
+    return code if isinstance(code, Unsupported) else between(step, code, SCALE, ZERO_POINT)
+
+
+def between(step: Step, code: Code, scale: float, zero_point: int) -> tuple[str, ...]:
+    """Return lines of float32 between a call that dequantizes x, and one that quantizes the result."""
     return (
         DECOMPOSED_IMPORT,
-        _converted("x", "dequantize", step.dtype, 1, zero_point),
+        _converted("x", "dequantize", step.dtype, scale, zero_point),
         *as_lines(code),
-        _converted("x", "quantize", step.dtype, 1, zero_point),
+        _converted("x", "quantize", step.dtype, scale, zero_point),
     )
 
 

@@ -344,3 +344,9 @@ def test_a_gradient_of_another_shape_is_rejected():
     arrays, output, rules = random_call("plain")
     with pytest.raises(ValueError, match="grad has shape"):
         reference.deform_conv_grad(np.zeros((1, 3, *output), np.float32), *arrays, **rules)
+
+
+def test_only_cells_that_rounding_may_reach_add_terms_to_the_gradient_of_x():
+    # Four points between the first two cells. Two further factors are counted for each cell.
+    of_x = OPERATORS["deform_conv_grad"](np.ones_like(ROW), ROW, at_row(0.5, 0.5, 0.5, 0.5), ONE)[0]
+    assert of_x.terms.tolist() == [[[[6, 6, 2, 2]]]]

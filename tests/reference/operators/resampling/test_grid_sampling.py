@@ -273,3 +273,12 @@ def test_empty_batches_and_channels_have_empty_results():
     for shape in ((0, 2, 3, 4), (2, 0, 3, 4)):
         grid = np.zeros((shape[0], 2, 2, 2), np.float32)
         assert reference.grid_sample(np.zeros(shape, np.float32), grid, 2).shape == (*shape[:2], 2, 2)
+
+
+def test_terms_of_the_mode_nearest_are_the_points_of_each_cell():
+    x, grad = np.zeros((1, 1, 4), np.float32), np.ones((1, 1, 3), np.float32)
+    # The coordinates of four cells are −3/4, −1/4, 1/4 and 3/4.
+    grid = np.array([[[-0.75], [0.25], [0.3]]], np.float32)
+    of_x, _ = OPERATORS["grid_sample_grad"](grad, x, grid, 3, mode="nearest")
+    assert of_x.value.tolist() == [[[1, 0, 2, 0]]]
+    assert of_x.terms.tolist() == [[[1, 0, 2, 0]]]
