@@ -24,6 +24,7 @@ def print_declared_answers(
     operators: Collection[str],
     limits: Limits,
     jobs: int,
+    *,
     per_change: int | None = None,
 ) -> int:
     """Compare the declared answers of a backend with those in variants of the cases, and return the contradictions.

@@ -138,8 +138,8 @@ def explore(  # noqa: PLR0917 - click passes the options by name
         if cases is not None or minutes is not None or scheduler:
             raise ConformanceError("--conventions cannot be combined with --cases, --minutes and --scheduler")
         targets = run_targets(backends, surfaces)
-        options = surfaces, operators, Limits(timeout), jobs or os.cpu_count() or 1, variants_per_change
-        found = [print_declared_answers(target, *options) for target in targets]
+        options = surfaces, operators, Limits(timeout), jobs or os.cpu_count() or 1
+        found = [print_declared_answers(target, *options, per_change=variants_per_change) for target in targets]
         sys.exit(FINDINGS_EXIT_STATUS if any(found) else 0)
     until = StopCondition(cases if cases or minutes else DEFAULT_CASES, minutes * MINUTE_SECONDS if minutes else None)
     sweeps = loading.load_catalogue().sweeps

@@ -113,9 +113,7 @@ def _contradiction(trial: _Trial, observed: Sequence[str]) -> Contradiction:
     return Contradiction(*names, trial.declared, depends_on, ", ".join(observed))
 
 
-def _trials(
-    run: Run, cases: Iterable[Case], counts: Counter[Count], per_change: int | None
-) -> Iterator[_Trial]:
+def _trials(run: Run, cases: Iterable[Case], counts: Counter[Count], per_change: int | None) -> Iterator[_Trial]:
     cpu = run.pool.environment["cpu"]
     surfaces = [surface.for_processor(cpu) for surface in run.surfaces]
     cases = tuple(cases)
