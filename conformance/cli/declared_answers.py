@@ -19,11 +19,17 @@ MAX_SHOWN_VARIANTS = 3
 
 
 def print_declared_answers(
-    target: RunTarget, surfaces: Sequence[str], operators: Collection[str], limits: Limits, jobs: int
+    target: RunTarget,
+    surfaces: Sequence[str],
+    operators: Collection[str],
+    limits: Limits,
+    jobs: int,
+    *,
+    per_change: int | None = None,
 ) -> int:
     """Compare the declared answers of a backend with those in variants of the cases, and return the contradictions.
 
-    surfaces, operators: only these, all if empty.
+    surfaces, operators: only these, all if empty. per_change: the number of variants for each kind of change.
     """
     cases = [
         case
@@ -34,7 +40,7 @@ def print_declared_answers(
     with LocalEvaluator(
         target.backend, target.python, ledger, surfaces=surfaces, limits=limits, jobs=jobs
     ) as evaluator:
-        found = compare_declared_answers(evaluator, cases)
+        found = compare_declared_answers(evaluator, cases, per_change)
     for line in contradiction_lines(found.contradictions):
         click.echo(line)
     counts = ", ".join(f"{found.counts[kind]:,} {kind.value}" for kind in Count)

@@ -27,7 +27,7 @@ from conformance.judging import ledger
 
 SIZE_KEYS = frozenset({"batch", "channels", "extent"})
 """Keys for the size of x. The size is rarely the cause of a failure, so these are used only if no other key works."""
-EXCLUDED_KEYS = frozenset({"level"})
+EXCLUDED_KEYS = frozenset({"level", "convention"})
 """Keys that describe the catalogue and cannot be the cause of a failure."""
 
 _TypedValue = tuple[bool, SelectorValue]

@@ -128,6 +128,7 @@ FEATURES = (
     Feature("empty", lambda case: 0 in case.shape),
     Feature("extent", lambda case: compact_value(case.shape[2:])),
     Feature("level", lambda case: case.level),
+    Feature("convention", lambda case: frozenset(filter(None, [case.convention_id]))),
 )
 SELECTOR_FEATURES: Mapping[str, Callable[[Case], Any]] = MappingProxyType({one.key: one.value for one in FEATURES})
 """Features of a case other than its parameters, by their key in selectors. docs/ledger.md describes each."""

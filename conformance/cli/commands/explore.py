@@ -72,6 +72,12 @@ FINDINGS_EXIT_STATUS = 1
     help="Generate no cases. Change size, rank, dtype and channels of the cases of conventions, and list the changes "
     "with which a surface does not give its declared answer.",
 )
+@click.option(
+    "--variants-per-change",
+    type=click.IntRange(1),
+    metavar="N",
+    help="With --conventions: a sample of N variants for each kind of change of a case. [default: all]",
+)
 @SCHEDULER_OPTION
 @click.option(
     "--out",
@@ -99,6 +105,7 @@ def explore(  # noqa: PLR0917 - click passes the options by name
     jobs: int | None,
     timeout: float,
     conventions: bool,
+    variants_per_change: int | None,
     scheduler: str | None,
     out: Path,
     finding: str | None,
@@ -125,14 +132,14 @@ def explore(  # noqa: PLR0917 - click passes the options by name
         raise ConformanceError("--as and --into need --promote")
     if cases is not None and minutes is not None:
         raise ConformanceError("--cases and --minutes cannot be combined")
+    if variants_per_change and not conventions:
+        raise ConformanceError("--variants-per-change needs --conventions")
     if conventions:
         if cases is not None or minutes is not None or scheduler:
             raise ConformanceError("--conventions cannot be combined with --cases, --minutes and --scheduler")
         targets = run_targets(backends, surfaces)
-        found = [
-            print_declared_answers(target, surfaces, operators, Limits(timeout), jobs or os.cpu_count() or 1)
-            for target in targets
-        ]
+        options = surfaces, operators, Limits(timeout), jobs or os.cpu_count() or 1
+        found = [print_declared_answers(target, *options, per_change=variants_per_change) for target in targets]
         sys.exit(FINDINGS_EXIT_STATUS if any(found) else 0)
     until = StopCondition(cases if cases or minutes else DEFAULT_CASES, minutes * MINUTE_SECONDS if minutes else None)
     sweeps = loading.load_catalogue().sweeps

@@ -17,6 +17,7 @@ from conformance.execution.job import Job
 from conformance.execution.run import Run
 from conformance.execution.task import Task
 from conformance.exploration.declared_answers.conditions import is_within_condition
+from conformance.exploration.declared_answers.sampling import sample_variants
 from conformance.exploration.declared_answers.variants import Index, Variant, variants_of
 from conformance.exploration.evaluation import LocalEvaluator
 from conformance.judging.verdict import OTHER_ANSWER, ProgramOutcome, answer_name
@@ -73,13 +74,16 @@ class _Trial:
         return self.task.surface.declarations[str(self.variant.base.convention_id)]
 
 
-def compare_declared_answers(evaluator: LocalEvaluator, cases: Iterable[Case]) -> Comparison:
+def compare_declared_answers(
+    evaluator: LocalEvaluator, cases: Iterable[Case], per_change: int | None = None
+) -> Comparison:
     """Run the variants of cases of conventions on all surfaces of a started evaluator.
 
     A surface is compared in a case if it declares an answer, and if it gives this answer in the case itself.
+    per_change: the number of variants for each kind of change of a case; None for all.
     """
     run, found = evaluator.make_run(()), Comparison()
-    ahead, behind = itertools.tee(_trials(run, cases, found.counts))
+    ahead, behind = itertools.tee(_trials(run, cases, found.counts, per_change))
     outcomes = evaluator.outcomes(
         Job(one.task.program, one.inputs) for one in ahead if isinstance(one.task.program, Program)
     )
@@ -109,14 +113,15 @@ def _contradiction(trial: _Trial, observed: Sequence[str]) -> Contradiction:
     return Contradiction(*names, trial.declared, depends_on, ", ".join(observed))
 
 
-def _trials(run: Run, cases: Iterable[Case], counts: Counter[Count]) -> Iterator[_Trial]:
+def _trials(run: Run, cases: Iterable[Case], counts: Counter[Count], per_change: int | None) -> Iterator[_Trial]:
     cpu = run.pool.environment["cpu"]
     surfaces = [surface.for_processor(cpu) for surface in run.surfaces]
     cases = tuple(cases)
     calls = set(map(_call_of, cases))
     for case in cases:
         declared = _declared_answers(run, case, surfaces)
-        for variant in variants_of(case) if declared else ():
+        variants = variants_of(case) if declared else iter(())
+        for variant in variants if per_change is None else sample_variants(variants, per_change):
             if not variant.is_unchanged and _call_of(variant.case) in calls:
                 continue  # this case has a declared answer too
             inputs = tuple(spec.make() for spec in variant.case.inputs.values())
@@ -163,13 +168,13 @@ def _must_answer(variant: Variant, surface: Surface, declared: str | None) -> bo
 def _observed_answers(variant: Variant, outcome: ProgramOutcome) -> tuple[str, ...] | None:
     """Return the answers that an outcome gives in the parts of the output, each once.
 
-    None if a rejection says nothing about the convention: it has no such answer, or another dtype is not supported.
+    None if a rejection says nothing about the convention: it has no such answer, or the dtype may not be supported.
     """
     if outcome.kind == Outcome.UNSUPPORTED:
         return None
     if outcome.kind == Outcome.REJECTED:
         can_reject = any(target.exact is None for target in variant.expected.answers.values())
-        name = answer_name(outcome, variant.expected) if can_reject and not variant.changes_dtype else None
+        name = answer_name(outcome, variant.expected) if can_reject and not variant.may_lack_dtype else None
         return (name,) if name else None
     if outcome.kind != Outcome.RETURNED:
         return (str(outcome.kind),)

@@ -41,6 +41,8 @@ EXTENTS = (3, 4, 8, 16, 17, 64, 65)
 DEPENDENT_CHANNELS = CHANNEL_GEOMETRIES | {Geometry.CHANNELS, Geometry.POINTS}
 """Geometries with results that depend on several channels, or on axes that are no channels."""
 MAX_RANK = 3
+DTYPE_OF_EVERY_RANK = "float32"
+"""A dtype that surfaces support with every number of axes. TensorFlow has no maxima of volumes in float64."""
 BATCH_AXIS, CHANNEL_AXIS, FIRST_SPATIAL_AXIS = range(3)
 PLANE_CHANGES = {BATCH_AXIS: Change.IMAGES, CHANNEL_AXIS: Change.CHANNELS}
 PLANE_INPUTS = frozenset({"x", "grad", "indices", "samples", "draws"})
@@ -94,6 +96,12 @@ class Variant:
     def changes_dtype(self) -> bool:
         """Whether x has another dtype than in the case."""
         return self.base.dtype != self.case.dtype
+
+    @property
+    def may_lack_dtype(self) -> bool:
+        """Whether a surface may not support the dtype of the variant, or not with its number of axes."""
+        has_more_axes = self.change in {Change.AXES, Change.REPEATED_AXES}
+        return self.changes_dtype or (has_more_axes and self.case.dtype != DTYPE_OF_EVERY_RANK)
 
 
 def variants_of(case: Case) -> Iterator[Variant]:

@@ -8,6 +8,7 @@ from conformance.cases.features.case_features import ABSENT, SELECTOR_FEATURES, 
 from conformance.cases.selector_values import compact_value, parse_selector_values, selector_value_text
 from conformance.cases.selectors import matches
 from conformance.cases.yaml_reader import read_yaml
+from conformance.catalogue.loading import load_convention_cases
 from tests import ROOT
 from tests.support.fake_backends import load
 
@@ -125,6 +126,7 @@ def test_padding_on_one_axis_is_not_padding_before_every_axis():
             "column",
             False,
         ),
+        (f"{X}, window: 3", "max_pool", "convention", set()),
         (f"{X}, window: 3", "max_pool", "monochrome", True),
         ("x: {values: arange, shape: [1, 2, 6, 6]}, window: 3", "max_pool", "monochrome", False),
         (f"{X}, window: [3, 1], stride: [3, 2]", "max_pool", "skipping", True),
@@ -162,6 +164,12 @@ def test_padding_on_one_axis_is_not_padding_before_every_axis():
 )
 def test_what_a_case_has(tmp_path, case, operator, key, found):
     assert facts(tmp_path, case, operator=operator)[key] == found
+
+
+def test_every_case_of_a_convention_has_the_id_of_the_convention():
+    found = {CaseFeatures(case)["convention"] for case in load_convention_cases("quantized_avg_pool")}
+    assert found == {frozenset({case.convention_id}) for case in load_convention_cases("quantized_avg_pool")}
+    assert len(found) > 1
 
 
 @pytest.mark.parametrize(

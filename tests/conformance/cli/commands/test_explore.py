@@ -43,6 +43,7 @@ def test_the_command_writes_results_cases_scripts_and_a_page(output, conformance
         (("--promote", "max_pool-0"), "contains no findings"),
         (("--as", "name"), "need --promote"),
         (("--conventions", "--cases", "5"), "cannot be combined"),
+        (("--variants-per-change", "1"), "needs --conventions"),
         (("--backend", "nobody", "--cases", "1"), "backend 'nobody'"),
         (("--backend", "numpy", "--surface", "other", "--cases", "1"), "surface 'other'"),
     ],
@@ -63,6 +64,16 @@ def test_variants_of_conventions_are_compared_with_the_declared_answers(conforma
     assert line.startswith("numpy: ")
     assert "0 contradicted" in line
     assert " 0 agreed" not in line
+
+
+def test_a_sample_of_variants_compares_fewer(conformance, tmp_path):
+    options = ("--conventions", "--backend", "numpy", "--operator", "global_avg_pool", "--jobs", 1, "--out", tmp_path)
+    counts = []
+    for sample in ((), ("--variants-per-change", 1)):
+        status, out, _ = conformance("explore", *options, *sample)
+        assert status == 0
+        counts.append(int(out.split()[1].replace(",", "")))
+    assert 0 < counts[1] < counts[0]
 
 
 def test_a_missing_interpreter_is_reported_in_one_line(conformance, tmp_path):

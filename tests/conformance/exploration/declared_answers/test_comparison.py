@@ -90,3 +90,16 @@ def test_a_rejection_in_another_dtype_is_no_answer():
     found = compared("if x.dtype == np.float64:", "    raise ValueError('no float64')")
     assert not found.contradictions
     assert found.counts[Count.UNSUPPORTED] > 0
+
+
+@pytest.mark.parametrize(("dtype", "is_answer"), [("float32", True), ("float64", False)])
+def test_a_rejection_with_more_axes_is_an_answer_in_float32_only(dtype, is_answer):
+    """A framework may support a dtype for fewer axes than float32."""
+    convention = "max_pool/empty-channels"
+    (case,) = [one for one in loading.load_convention_cases("max_pool") if one.id == convention]
+    if dtype != case.dtype:
+        case = next(one.case for one in variants_of(case) if one.name == dtype)
+    rejected = ("if x.ndim > 4:", "    raise ValueError('no volumes')")
+    found = compared(*rejected, cases=[case], declarations=declares("accepted", convention))
+    assert {one.observed for one in found.contradictions} == ({"rejected"} if is_answer else set())
+    assert found.counts[Count.AGREED] > 0
