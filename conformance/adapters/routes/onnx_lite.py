@@ -1,22 +1,24 @@
 """Route from graphs of ONNX through onnx2tf to LiteRT.
 
-The source is a graph of the adapter of ONNX Runtime, with the newest opset of the release that onnx2tf needs. The model
-of LiteRT takes and returns arrays with channels last, as onnx2tf converts them by default. An output that is not
-converted to channels last is marked in the model of Keras that onnx2tf returns.
+The source is a graph of the adapter of ONNX Runtime, with the newest opset of the release that onnx2tf needs. By
+default, onnx2tf converts inputs with three to five axes to channels last, and most outputs. An output whose shape is that
+of the graph, and not the one with channels last, is not converted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 from conformance.adapters import onnxruntime, tensorflow
 from conformance.adapters.api import INDENT, Sizes, Surface
 from conformance.adapters.api.normalization import recipes as normalization
 from conformance.adapters.api.resizing import affine_grids
-from conformance.adapters.onnx import graph
+from conformance.adapters.onnx import graph, nodes
+from conformance.adapters.onnx.dtypes import limited_lowerings
 from conformance.adapters.onnxruntime.releases import release_surfaces
 from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route
-from conformance.adapters.routes.tensorflow_lite import LITERT_SETUP
 from reports.results.vocabulary import ROUTE_ARROW, Level
 
 PACKAGES = ("onnx2tf", "tensorflow", "ai_edge_litert", "onnx", "onnxruntime", "numpy")
@@ -33,9 +35,30 @@ THREAD_SETTINGS = {
     '"num_threads": 1': '"num_threads": {}',
 }
 INSTRUCTION_VARIABLES = tensorflow.INSTRUCTION_VARIABLES
-SETUP = f"""\
+LITERT_PROGRAM = """
+import sys
+from pathlib import Path
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+options = {"num_threads": 1}
+folder, kernels = Path(sys.argv[1]), OpResolverType[sys.argv[2]]
+try:
+    interpreter = Interpreter(str(folder / "model.tflite"), experimental_op_resolver_type=kernels, **options)
+    outputs = interpreter.get_signature_runner()(**np.load(folder / "inputs.npz"))
+except Exception as error:
+    sys.exit(" ".join(f"{type(error).__name__}: {error}".split()))
+np.savez(folder / "outputs.npz", **outputs)
+"""
+"""The program that runs a model. In a process with TensorFlow, LiteRT would have the operators of TensorFlow, too."""
+SETUP = f'''
 import contextlib
 import io
+import re
+import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -44,14 +67,13 @@ import onnx
 import onnx2tf
 import onnxruntime
 import tf_keras
-{LITERT_SETUP.splitlines()[0]}
 from onnx import TensorProto, helper, numpy_helper
 
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = 1
-litert_options = {{"num_threads": 1}}
 # For inputs with three channels, onnx2tf downloads images, with which it runs the graph. Random numbers replace them.
 onnx2tf.onnx2tf.download_test_image_data = lambda: np.random.default_rng(0).random((20, 128, 128, 3), np.float32)
+litert_program = """{LITERT_PROGRAM}"""
 
 
 def convert(model):
@@ -59,22 +81,37 @@ def convert(model):
     with tempfile.TemporaryDirectory() as folder:
         try:
             with contextlib.redirect_stdout(log):
-                converted = onnx2tf.convert(onnx_graph=model, output_folder_path=folder, non_verbose=True)
-        except SystemExit:  # after an error that is printed
-            raise RuntimeError(log.getvalue()) from None
-        return converted.onnx_output_layouts, Path(folder, "model_float32.tflite").read_bytes()
+                onnx2tf.convert(onnx_graph=model, output_folder_path=folder, non_verbose=True)
+        except SystemExit:  # after an error that is printed in colours
+            raise RuntimeError(" ".join(re.sub("\\x1b.[0-9]*m", "", log.getvalue()).split())) from None
+        return Path(folder, "model_float32.tflite").read_bytes()
 
 
-def channels_last(array):
-    return np.moveaxis(array, 1, -1) if array.ndim in (3, 4, 5) else array
+def output_shapes(model):
+    outputs = onnx.shape_inference.infer_shapes(model).graph.output
+    return {{one.name: tuple(size.dim_value for size in one.type.tensor_type.shape.dim) for one in outputs}}
 
 
-def channels_first(array, is_channels_last):
-    return np.moveaxis(array, -1, 1) if is_channels_last else array
-"""
+def run_lite_model(lite_model, kernels, **arrays):
+    arrays = {{name: np.moveaxis(one, 1, -1) if one.ndim in (3, 4, 5) else one for name, one in arrays.items()}}
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "model.tflite").write_bytes(lite_model)
+        np.savez(Path(folder, "inputs.npz"), **arrays)
+        ran = subprocess.run([sys.executable, "-c", litert_program, folder, kernels], capture_output=True, text=True)
+        if ran.returncode < 0:
+            signal.raise_signal(-ran.returncode)
+        if ran.returncode:
+            raise RuntimeError(ran.stderr.splitlines()[-1])
+        return dict(np.load(Path(folder, "outputs.npz")))
+
+
+def channels_first(array, shape):
+    moved = np.moveaxis(array, -1, 1) if array.ndim in (3, 4, 5) else array
+    return array if array.shape == shape != moved.shape else moved
+'''
 RESET = "tf_keras.backend.clear_session()\n"
 
-CONVERT = "layouts, lite_model = convert(model)"
+CONVERT = ("lite_model = convert(model)", "shapes = output_shapes(model)")
 
 
 def _model_lines(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
@@ -88,29 +125,26 @@ def _export(
     inputs: Sequence[str],
     sizes: Sizes = FIXED,  # noqa: ARG001 - the models have fixed extents
 ) -> Sequence[str]:
-    """Return lines that assign `lite_model` and `layouts`, whether each output is channels last."""
-    return [*_model_lines(lines, weights, inputs), CONVERT]
+    """Return lines that assign `lite_model` and `shapes`, those of the outputs of the graph."""
+    return [*_model_lines(lines, weights, inputs), *CONVERT]
 
 
-def litert_runner(resolver: str) -> ModelRunner:
+def litert_runner(kernels: str) -> ModelRunner:
     """Return how LiteRT runs `lite_model`."""
 
     def run(inputs: Sequence[str]) -> Sequence[str]:
-        arrays = ", ".join(f"{name}=channels_last({name})" for name in inputs)
+        arrays = ", ".join(f"{name}={name}" for name in inputs)
         return (
-            f"results = interpreter.get_signature_runner()({arrays})",
-            f'x = channels_first(results["{graph.OUTPUT_NAME}"], layouts["{graph.OUTPUT_NAME}"])',
+            f'outputs = run_lite_model(lite_model, "{kernels}", {arrays})',
+            f'x = channels_first(outputs["{graph.OUTPUT_NAME}"], shapes["{graph.OUTPUT_NAME}"])',
         )
 
     return ModelRunner(
-        (
-            f"kernels = OpResolverType.{resolver}",
-            "interpreter = Interpreter(None, lite_model, experimental_op_resolver_type=kernels, **litert_options)",
-        ),
+        (),
         run,
         (
-            "outputs = interpreter.get_signature_runner()(**named)",
-            "results = [channels_first(outputs[one], layouts[one]) for one in output_names]",
+            f'outputs = run_lite_model(lite_model, "{kernels}", **named)',
+            "results = [channels_first(outputs[one], shapes[one]) for one in output_names]",
         ),
     )
 
@@ -121,22 +155,24 @@ BATCH = BatchExport(
     (
         "if len({str(one.opset_import) for one in models}) > 1:",
         f'{INDENT}raise ValueError("graphs of several opsets are converted alone")',
-        'parts = [onnx.compose.add_prefix(one, f"model{n}_").graph for n, one in enumerate(models)]',
-        "names = [one.name for part in parts for one in part.input]",
-        "output_names = [part.output[0].name for part in parts]",
-        "named = {name: channels_last(array) for name, array in zip(names, [x for one in inputs for x in one])}",
-        'lists = [[one for part in parts for one in getattr(part, kind)] for kind in ("node", "input", "output")]',
-        "constants = [one for part in parts for one in part.initializer]",
-        'joint = helper.make_graph(lists[0], "joint", lists[1], lists[2], constants)',
+        'graphs = [onnx.compose.add_prefix(one, f"model{n}_").graph for n, one in enumerate(models)]',
+        "names = [one.name for graph in graphs for one in graph.input]",
+        "output_names = [graph.output[0].name for graph in graphs]",
+        "named = dict(zip(names, [array for one in inputs for array in one]))",
+        'kinds = ("node", "input", "output", "initializer")',
+        "lists = [[one for graph in graphs for one in getattr(graph, kind)] for kind in kinds]",
+        'joint = helper.make_graph(lists[0], "joint", *lists[1:])',
         "model = helper.make_model(joint, opset_imports=models[0].opset_import, ir_version=models[0].ir_version)",
-        CONVERT,
+        *CONVERT,
     ),
 )
 
 
 def _source() -> Surface:
-    """Return the surface of the graphs on ONNX Runtime."""
-    return release_surfaces(ONNXRUNTIME_RELEASE)[0]
+    """Return the surface of the graphs on ONNX Runtime. Sizes are those of all axes: onnx2tf does not read others."""
+    surface = release_surfaces(ONNXRUNTIME_RELEASE)[0]
+    resize = limited_lowerings(onnxruntime.node_limit, {"resize": partial(nodes.resize, all_axes=True)})["resize"]
+    return replace(surface, lowerings={**surface.lowerings, "resize": resize})
 
 
 SURFACES = (
