@@ -1,8 +1,8 @@
 """Route from graphs of ONNX through onnx2tf to LiteRT.
 
 The source is a graph of the adapter of ONNX Runtime, with the newest opset of the release that onnx2tf needs. By
-default, onnx2tf converts inputs with three to five axes to channels last, and most outputs. An output whose shape is that
-of the graph, and not the one with channels last, is not converted.
+default, onnx2tf converts inputs with three to five axes to channels last, and most outputs. An output whose shape is
+that of the graph, and not the one with channels last, is not converted.
 """
 
 from __future__ import annotations

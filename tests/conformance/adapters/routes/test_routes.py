@@ -86,14 +86,8 @@ def test_evaluator_runs_the_same_model(route):
 def test_weights_are_constants_of_the_model(route):
     text = program_text(CONVOLUTION, route).rpartition("    return ")[0]
     # Only x is given to the runtime.
-    assert (
-        len(
-            re.findall(
-                r"\bx\.numpy\(\)|np\.asarray\(x\)|\bx=x\b|(?:execute|compiled)\(\[?x\]?\)|convert_to_numpy\(x\)", text
-            )
-        )
-        == 1
-    )
+    arguments = r"\bx\.numpy\(\)|np\.asarray\(x\)|\bx=x\b|(?:execute|compiled)\(\[?x\]?\)|convert_to_numpy\(x\)"
+    assert len(re.findall(arguments, text)) == 1
     assert "kernel.numpy()" not in text
     assert "np.asarray(kernel)" not in text
     assert "convert_to_numpy(kernel)" not in text
