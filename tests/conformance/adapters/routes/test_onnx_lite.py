@@ -1,4 +1,4 @@
-"""The functions that convert a graph with onnx2tf and run the model, with packages that stand in for those of the route."""
+"""The functions that convert a graph and run the model, with packages that stand in for those of the route."""
 
 import subprocess
 import sys
@@ -29,8 +29,29 @@ class Interpreter:
         self.action = Path(path).read_text()
         assert num_threads == 1
 
+    def get_signature_list(self):
+        return {} if self.action == "no signature" else {"serving_default": {}}
+
     def get_signature_runner(self):
         return self.run
+
+    def allocate_tensors(self):
+        self.tensors = {}
+
+    def get_input_details(self):
+        return [{"index": 3}]
+
+    def get_output_details(self):
+        return [{"index": 4}]
+
+    def set_tensor(self, index, array):
+        self.tensors[index] = array
+
+    def invoke(self):
+        self.tensors[4] = self.tensors[3] + 1
+
+    def get_tensor(self, index):
+        return self.tensors[index]
 
     def run(self, x):
         if self.action == "exit":
@@ -63,6 +84,11 @@ def test_arrays_have_channels_last(functions):
     assert outputs["y"].shape == (1, 3, 4, 2)
     # Other numbers of axes have no channels.
     assert functions.run_lite_model(b"return", "AUTO", x=np.zeros((3, 4)))["y"].shape == (3, 4)
+
+
+def test_model_without_a_signature_is_run(functions):
+    outputs = functions.run_lite_model(b"no signature", "AUTO", x=np.zeros((1, 2, 3)))
+    assert [array.tolist() for array in outputs.values()] == [np.ones((1, 3, 2)).tolist()]
 
 
 def test_exception_of_the_runtime_has_one_line(functions):
