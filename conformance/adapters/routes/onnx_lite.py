@@ -18,6 +18,7 @@ from conformance.adapters.api.resizing import affine_grids
 from conformance.adapters.onnx import graph, nodes
 from conformance.adapters.onnx.dtypes import limited_lowerings
 from conformance.adapters.onnxruntime.releases import release_surfaces
+from conformance.adapters.routes.recipes import onnx2tf_recipes
 from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route
 from reports.results.vocabulary import ROUTE_ARROW, Level
 
@@ -198,6 +199,7 @@ SURFACES = (
         is_independent=False,
         # onnx2tf replaces float16 by float32, and writes operators of TensorFlow for float64 and 8-bit integers.
         without_dtypes=ALL_DTYPES - {"float32"},
+        recipes=onnx2tf_recipes,
         batch=BATCH,
         exported={**normalization.NOT_WRITTEN, **affine_grids.NOT_WRITTEN},
         max_level=Level.SMOKE,
