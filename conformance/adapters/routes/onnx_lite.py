@@ -98,8 +98,8 @@ def convert(model):
 
 
 def output_shapes(model):
-    outputs = onnx.shape_inference.infer_shapes(model).graph.output
-    return {{one.name: tuple(size.dim_value for size in one.type.tensor_type.shape.dim) for one in outputs}}
+    dimensions = {{one.name: one.type.tensor_type.shape.dim for one in model.graph.output}}
+    return {{name: tuple(size.dim_value for size in sizes) for name, sizes in dimensions.items()}}
 
 
 def run_lite_model(lite_model, kernels, **arrays):
@@ -121,7 +121,11 @@ def channels_first(array, shape):
 '''
 RESET = "tf_keras.backend.clear_session()\n"
 
-CONVERT = ("lite_model = convert(model)", "shapes = output_shapes(model)")
+CONVERT = (
+    "model = onnx.shape_inference.infer_shapes(model)",  # as exporters do
+    "lite_model = convert(model)",
+    "shapes = output_shapes(model)",
+)
 
 
 def _model_lines(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
