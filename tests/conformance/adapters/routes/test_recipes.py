@@ -1,8 +1,8 @@
 """Calls to write instead of those that do not survive a route.
 
 CONFORMANCE_ROUTES_TORCH_PYTHON, CONFORMANCE_ROUTES_TENSORFLOW_PYTHON, CONFORMANCE_ROUTES_JAX_PYTHON,
-CONFORMANCE_ROUTES_JAX2ONNX_PYTHON and CONFORMANCE_ROUTES_ONNX2TF_PYTHON are paths of interpreters that have the packages
-of these routes. Without them, the programs are written and not run.
+CONFORMANCE_ROUTES_JAX2ONNX_PYTHON and CONFORMANCE_ROUTES_ONNX2TF_PYTHON are paths of interpreters that have the
+packages of these routes. Without them, the programs are written and not run.
 """
 
 import os
