@@ -197,7 +197,7 @@ def test_adapters_import_the_interface_and_their_own_package_only(path):
     runtimes = ("iree", "onnxruntime", "onnx2torch", "opencv", "openvino", "tract", "tvm")
     shared |= {runtime: {"onnx"} for runtime in runtimes}
     shared["ortjs"] = {"onnx", "onnxruntime"}
-    shared["routes"] = {"iree", "jax", "keras", "openvino", "tensorflow", "tfjs", "torch"}
+    shared["routes"] = {"iree", "jax", "keras", "onnx", "onnxruntime", "openvino", "tensorflow", "tfjs", "torch"}
     parts = path.relative_to(ROOT / "conformance" / "adapters").parts
     own = parts[0] if len(parts) > 1 else ""
     found = {name.split(".")[2] for name in imports(path) if name.startswith("conformance.adapters.")}

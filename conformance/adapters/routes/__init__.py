@@ -15,6 +15,7 @@ from conformance.adapters.routes import (
     jax_exports,
     jax_onnx,
     keras_exports,
+    onnx_lite,
     tensorflow_js,
     tensorflow_lite,
     tensorflow_onnx,
@@ -45,5 +46,6 @@ VARIANTS = {
     "tfjs": _variant(tensorflow_js),
     "jax": _variant(jax_exports),
     "jax2onnx": _variant(jax_onnx),
+    "onnx2tf": _variant(onnx_lite),
     **keras_exports.VARIANTS,
 }

@@ -157,3 +157,20 @@ def jax2onnx_recipes(lowerings: Mapping[str, Lowering]) -> Mapping[str, Recipe]:
     """Return the recipes of the route from JAX through jax2onnx. lowerings: those of the source."""
     reason = "the model has a maximum of an image with four spatial axes, which ONNX Runtime refuses"
     return {"max_pool": Recipe(reason, lambda step: step.rank == PLANE_RANK, _merged_batch(lowerings["max_pool"]))}
+
+
+def _with_kernel_shape(lowering: Lowering) -> Lowering:
+    """Return a lowering whose node has the attribute `kernel_shape`."""
+
+    def lower(step: Step) -> Code:
+        code = lowering(step)
+        return f"{code[:-1]}, kernel_shape={[*step.window]})" if isinstance(code, str) else code
+
+    return lower
+
+
+def onnx2tf_recipes(lowerings: Mapping[str, Lowering]) -> Mapping[str, Recipe]:
+    """Return the recipes of the route from ONNX through onnx2tf. lowerings: those of the source."""
+    reason = "onnx2tf refuses the node without the attribute kernel_shape, which ONNX does not require"
+    lowering = _with_kernel_shape(lowerings["conv_transpose"])
+    return {"conv_transpose": Recipe(reason, lambda _step: True, lowering)}

@@ -1,8 +1,8 @@
 """Calls to write instead of those that do not survive a route.
 
-CONFORMANCE_ROUTES_TORCH_PYTHON, CONFORMANCE_ROUTES_TENSORFLOW_PYTHON, CONFORMANCE_ROUTES_JAX_PYTHON and
-CONFORMANCE_ROUTES_JAX2ONNX_PYTHON are paths of interpreters that have the packages of these routes. Without them, the
-programs are written and not run.
+CONFORMANCE_ROUTES_TORCH_PYTHON, CONFORMANCE_ROUTES_TENSORFLOW_PYTHON, CONFORMANCE_ROUTES_JAX_PYTHON,
+CONFORMANCE_ROUTES_JAX2ONNX_PYTHON and CONFORMANCE_ROUTES_ONNX2TF_PYTHON are paths of interpreters that have the
+packages of these routes. Without them, the programs are written and not run.
 """
 
 import os
@@ -30,6 +30,7 @@ CHANGED = {
     ("jax", "min_pool"): ["min_pool/special/2d-n12-i3x2-w2-s2-minf-float64"],
     ("jax", "conv_transpose"): ["conv_transpose/1d-padding-crops"],
     ("jax2onnx", "max_pool"): ["max_pool/book-2d", "max_pool/book-stride-2-padding-1", "max_pool/2d-ceil"],
+    ("onnx2tf", "conv_transpose"): ["conv_transpose/1d-stride-2", "conv_transpose/2d-channels"],
 }
 RUNS = [
     (name, route, case_id)
@@ -53,7 +54,7 @@ np.save({output!r}, run(**np.load({inputs!r})))
 def test_every_recipe_is_run():
     recipes = {
         (name, operator)
-        for name in ("torch", "tensorflow", "jax", "jax2onnx")
+        for name in ("torch", "tensorflow", "jax", "jax2onnx", "onnx2tf")
         for route in registry.get_backend(f"routes-{name}").surfaces
         for operator in route.route.recipes
     }
