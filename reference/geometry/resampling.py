@@ -222,8 +222,8 @@ def resampled_axes(
     for axis, extent in enumerate(output):
         _check_extent(f"{name} {given!r} gives {extent} cells on axis {axis}", extent)
     check_plane_size("size", output)
-    parts = zip(spatial, output, steps, starts, ends, strict=True)
-    axes = [ResampledAxis(n, m, step, coordinates, start, end) for n, m, step, start, end in parts]
+    ends_and_steps = zip(spatial, output, steps, starts, ends, strict=True)
+    axes = [ResampledAxis(n, m, step, coordinates, start, end) for n, m, step, start, end in ends_and_steps]
     # Equal axes are one object, whose coordinates are computed once.
     return tuple(axes[axes.index(axis)] for axis in axes)
 
