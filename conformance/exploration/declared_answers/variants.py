@@ -42,7 +42,7 @@ DEPENDENT_CHANNELS = CHANNEL_GEOMETRIES | {Geometry.CHANNELS, Geometry.POINTS}
 """Geometries with results that depend on several channels, or on axes that are no channels."""
 MAX_RANK = 3
 DTYPE_OF_EVERY_RANK = "float32"
-"""A dtype that surfaces support with every number of axes. TensorFlow has no maxima of volumes in float64."""
+"""A dtype that surfaces support with every number of axes. Some have no maxima of volumes in float64."""
 BATCH_AXIS, CHANNEL_AXIS, FIRST_SPATIAL_AXIS = range(3)
 PLANE_CHANGES = {BATCH_AXIS: Change.IMAGES, CHANNEL_AXIS: Change.CHANNELS}
 PLANE_INPUTS = frozenset({"x", "grad", "indices", "samples", "draws"})
