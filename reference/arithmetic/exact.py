@@ -53,7 +53,7 @@ class Exact:
         flush: whether subnormals are flushed to zero on the way. Raises NoBound where (n + 3)u >= 1/2.
         """
         if self.high is None:
-            return np.zeros(self.value.shape)
+            return zero_array(self.value.shape)
         if accumulate is None:
             accumulate = np.float64 if self.value.dtype == np.float64 else np.float32
         return error_bound(

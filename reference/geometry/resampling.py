@@ -138,7 +138,7 @@ class ResampledAxis:
     def nearest(self, rule: str) -> Array:
         """Return the cell that each output cell copies, int64; coordinates beyond an end select the end."""
         cells = NEAREST_RULES[rule](self.numerators, self.denominator)
-        return np.clip(cells, 0, self.size - 1).astype(np.int64)
+        return np.minimum(np.maximum(cells, 0), self.size - 1).astype(np.int64)
 
 
 def _is_power_of_two(number: int) -> bool:
@@ -146,7 +146,9 @@ def _is_power_of_two(number: int) -> bool:
 
 
 def _half_pixel(axis: ResampledAxis, position: int) -> Fraction:
-    return (position + HALF) * axis.step - HALF
+    """Return (position + 1/2) · step − 1/2."""
+    numerator, denominator = axis.step.as_integer_ratio()
+    return Fraction((2 * position + 1) * numerator - denominator, 2 * denominator)
 
 
 def _symmetric(axis: ResampledAxis, position: int) -> Fraction:
@@ -215,8 +217,11 @@ def resampled_axes(
     else:
         entries = entries_per_axis("scale", scale, len(spatial))
         scales = [_parse_scale(entry, axis) for axis, entry in enumerate(entries)]
-        parts = zip(spatial, starts, ends, scales, strict=True)
-        output = tuple(math.floor(n * (end - start) * s) for n, start, end, s in parts)
+        regions = zip(spatial, starts, ends, strict=True)
+        lengths: Sequence[int | Fraction] = spatial
+        if coordinates == CROP:
+            lengths = [n * (end - start) for n, start, end in regions]
+        output = tuple(math.floor(length * s) for length, s in zip(lengths, scales, strict=True))
         steps = [1 / s for s in scales]
     given, name = (size, "size") if scale is None else (scale, "scale")
     for axis, extent in enumerate(output):
@@ -233,6 +238,8 @@ def _parse_region(
 ) -> tuple[list[Fraction], list[Fraction]]:
     """Return the ends of the region on each axis, 0 and 1 if they are not given."""
     given = {"roi_start": roi_start, "roi_end": roi_end}
+    if roi_start is None and roi_end is None:
+        return [Fraction(0)] * rank, [Fraction(1)] * rank
     for name, value in given.items():
         if value is not None and coordinates != CROP:
             raise ValueError(f"{name} {value!r}: the coordinates {coordinates!r} have no region")

@@ -77,13 +77,14 @@ def resize(
     )
     x = check_image(x, ORDERED_DTYPES if mode == "nearest" else FLOAT_DTYPES)
     axes = resampled_axes(x.shape[2:], size, scale, coordinates, roi_start=roi_start, roi_end=roi_end)
-    beyond, value = extrapolated_cells(axes), _extrapolation_value(extrapolation_value, coordinates, x)
+    constant = _extrapolation_value(extrapolation_value, coordinates, x)
+    beyond = extrapolated_cells(axes) if coordinates == CROP else None
     if mode == "nearest":
         copied = _copied_cells(x, axes, nearest_rounding)
-        return selection_result(np.where(beyond, value, copied) if beyond.any() else copied, np.ones((), np.int64))
+        return selection_result(copied if beyond is None else np.where(beyond, constant, copied), np.ones((), np.int64))
     unit = _unit_roundoff(x)
     result = exact_weighted_sums(x, call.weights(axes, unit), transposed=False, unit=unit)
-    return _with_constant(result, beyond, value) if beyond.any() else result
+    return result if beyond is None else _with_constant(result, beyond, constant)
 
 
 @operator
@@ -188,6 +189,8 @@ def _check_cubic(cubic_a: float) -> None:
 
 def _extrapolation_value(value: float, coordinates: str, x: Array) -> Array:
     """Return the value as an array () of the dtype of x. Raises ValueError if the coordinates do not use it."""
+    if type(value) is int and value == 0:
+        return np.zeros((), x.dtype)
     constant = number_of_dtype("extrapolation_value", value, x.dtype)
     if coordinates != CROP and constant.astype(bool):
         raise ValueError(f"extrapolation_value {value!r}: the coordinates {coordinates!r} have no such value")
