@@ -217,10 +217,9 @@ def resampled_axes(
     else:
         entries = entries_per_axis("scale", scale, len(spatial))
         scales = [_parse_scale(entry, axis) for axis, entry in enumerate(entries)]
-        regions = zip(spatial, starts, ends, strict=True)
         lengths: Sequence[int | Fraction] = spatial
         if coordinates == CROP:
-            lengths = [n * (end - start) for n, start, end in regions]
+            lengths = [n * (end - start) for n, start, end in zip(spatial, starts, ends, strict=True)]
         output = tuple(math.floor(length * s) for length, s in zip(lengths, scales, strict=True))
         steps = [1 / s for s in scales]
     given, name = (size, "size") if scale is None else (scale, "scale")
