@@ -1,6 +1,6 @@
 """The weights of resizing: the cells that each output cell of an axis reads, and the errors of rounded weights.
 
-Weights are exact: whole numbers over the denominator of their row.
+Weights are exact: whole numbers over denominators.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -20,9 +21,10 @@ from reference.geometry.resampling import CROP, ResampledAxis
 class AxisWeights:
     """The cells that each output cell of one axis reads, with their weights; arrays (output, taps).
 
-    cells: int64. numerators: Python's integers, weights times the denominator of their row. denominators: one for each
-    row, or one for all, Python's integers. near, errors: cells that a kernel may read, which are more, and the largest
-    error of their weights, float64; see weight_errors.
+    cells: int64. numerators: weights times denominators, Python's integers. denominators: (1, 1), (output, 1) or
+    (output, taps), Python's integers. near, errors: cells that a kernel may read, which are more, and the largest
+    error of their weights, float64; see weight_errors. terms: the number of terms of each output cell, int64; further
+    cells of a row have the weight 0.
     """
 
     size: int
@@ -31,6 +33,7 @@ class AxisWeights:
     denominators: Array
     near: Array
     errors: Array
+    terms: Array
 
     @classmethod
     def of(cls, axis: ResampledAxis, kernel: InterpolationKernel, *, is_clamped: bool, unit: float) -> AxisWeights:
@@ -45,10 +48,11 @@ class AxisWeights:
         cells = _cells_within(coordinates, axis.denominator, kernel.reach)
         values = _kernel_values(kernel, coordinates, axis.denominator, cells, Fraction(1))
         numerators, denominator = _common_denominator(values)
-        denominators = np.array([denominator], object)
         near = _with_neighbours(cells)
         errors = weight_errors(axis, kernel, _as_floats(coordinates, axis.denominator), near, unit)
-        return cls(axis.size, np.clip(cells, 0, last), numerators, denominators, np.clip(near, 0, last), errors)
+        read, all_read = np.clip(cells, 0, last), np.clip(near, 0, last)
+        denominators = np.array([[denominator]], object)
+        return cls(axis.size, read, numerators, denominators, all_read, errors, np.full(*cells.shape))
 
     @classmethod
     def normalized(
@@ -76,24 +80,78 @@ class AxisWeights:
         if excludes_outside:
             errors[outside] = 0.0
         numerators, denominators = _divided_by_sums(_common_denominator(values)[0])
-        last = axis.size - 1
-        return cls(axis.size, np.clip(cells, 0, last), numerators, denominators, np.clip(near, 0, last), errors)
+        read, all_read = np.clip(cells, 0, axis.size - 1), np.clip(near, 0, axis.size - 1)
+        return cls(axis.size, read, numerators, denominators, all_read, errors, np.full(*cells.shape))
 
     def without(self, is_left_out: Array) -> AxisWeights:
         """Return the weights with 0 for some output cells, which read no cell of x."""
         kept = ~is_left_out[:, None]
         return replace(self, numerators=self.numerators * kept, errors=self.errors * kept)
 
-    def with_one_denominator(self) -> AxisWeights:
-        """Return the same weights over one denominator. Its length is that of all denominators together."""
-        common = math.lcm(*self.denominators)
-        numerators = self.numerators * (common // self.denominators)[:, None]
-        return replace(self, numerators=numerators, denominators=np.array([common], object))
+    def transposed(self) -> AxisWeights:
+        """Return the weights with which each cell adds the output cells that read it."""
+        denominators = np.broadcast_to(self.denominators, self.numerators.shape)
+        rows, numerators, denominators = _by_cell(self.size, self.cells, self.numerators, denominators)
+        near, errors = _by_cell(self.size, self.near, self.errors)
+        terms = np.bincount(self.cells.ravel(), minlength=self.size)
+        denominators[denominators == 0] = 1  # cells that fill a row
+        return AxisWeights(
+            len(self.cells), rows, numerators, denominators, near, errors, terms
+        ).with_short_denominator()
 
-    @property
+    def with_short_denominator(self) -> AxisWeights:
+        """Return the same weights over one denominator, if it is short."""
+        common = 1
+        for one in set(self.denominators.flat):
+            common = math.lcm(common, one)
+            if common > MAX_SHORT_DENOMINATOR:
+                return self
+        numerators = self.numerators * (common // self.denominators)
+        return replace(self, numerators=numerators, denominators=np.array([[common]], object))
+
+    @cached_property
     def weights(self) -> Array:
         """The weights, float64, rounded once."""
-        return (self.numerators / self.denominators[:, None]).astype(np.float64)
+        return (self.numerators / self.denominators).astype(np.float64)
+
+    @cached_property
+    def weight_remainders(self) -> Array:
+        """What rounding dropped from `weights`, float64, rounded once."""
+        ratios = [weight.as_integer_ratio() for weight in self.weights.ravel().tolist()]
+        parts = (np.array(part, object).reshape(self.cells.shape) for part in zip(*ratios, strict=True))
+        rounded, unit = parts
+        remainders: Array = (self.numerators * unit - rounded * self.denominators) / (self.denominators * unit)
+        return remainders.astype(np.float64)
+
+    def weights_of(self, row: int) -> dict[int, Fraction]:
+        """Return the sum of the weights of each cell that an output cell reads, but those that are 0."""
+        denominators = np.broadcast_to(self.denominators, self.numerators.shape)[row].tolist()
+        total: dict[int, Fraction] = {}
+        for cell, numerator, denominator in zip(
+            self.cells[row].tolist(), self.numerators[row].tolist(), denominators, strict=True
+        ):
+            total[cell] = total.get(cell, Fraction(0)) + Fraction(numerator, denominator)
+        return {cell: weight for cell, weight in total.items() if weight}
+
+
+MAX_SHORT_DENOMINATOR = 2**52
+"""The largest denominator by which float64 sums are divided."""
+
+
+def _by_cell(size: int, cells: Array, *values: Array) -> tuple[Array, ...]:
+    """Return for each cell the output cells that read it, and the values of these readings, filled with zeros.
+
+    cells and values: (output, taps). Returns arrays (size, most readings of a cell).
+    """
+    order = np.argsort(cells.ravel(), kind="stable")
+    counts = np.bincount(cells.ravel(), minlength=size)
+    column = np.arange(cells.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    place, shape = (cells.ravel()[order], column), (size, int(counts.max()))
+    sources = (order // cells.shape[1], *(value.ravel()[order] for value in values))
+    filled = [np.zeros(shape, source.dtype) for source in sources]
+    for target, source in zip(filled, sources, strict=True):
+        target[place] = source
+    return (*filled,)
 
 
 def _cells_within(coordinates: Array, denominator: int, reach: Fraction) -> Array:
@@ -137,7 +195,7 @@ def _divided_by_sums(numerators: Array) -> tuple[Array, Array]:
     """
     sums = numerators.sum(axis=1)
     divisors = np.array([math.gcd(*row, total) for row, total in zip(numerators.tolist(), sums, strict=True)], object)
-    denominators = sums // divisors
+    denominators = (sums // divisors)[:, None]
     is_same = (denominators == denominators[:1]).all()
     return numerators // divisors[:, None], denominators[:1] if is_same else denominators
 
