@@ -90,14 +90,11 @@ class AxisWeights:
 
     def transposed(self) -> AxisWeights:
         """Return the weights with which each cell adds the output cells that read it."""
-        denominators = np.broadcast_to(self.denominators, self.numerators.shape)
-        rows, numerators, denominators = _by_cell(self.size, self.cells, self.numerators, denominators)
-        near, errors = _by_cell(self.size, self.near, self.errors)
+        rows, numerators, divisors = _by_cell(self.size, self.cells, self.numerators, self.denominators)
+        near, errors, _ = _by_cell(self.size, self.near, self.errors, self.denominators)
         terms = np.bincount(self.cells.ravel(), minlength=self.size)
-        denominators[denominators == 0] = 1  # cells that fill a row
-        return AxisWeights(
-            len(self.cells), rows, numerators, denominators, near, errors, terms
-        ).with_short_denominator()
+        transposed = AxisWeights(len(self.cells), rows, numerators, divisors, near, errors, terms)
+        return transposed.with_short_denominator()
 
     def with_short_denominator(self) -> AxisWeights:
         """Return the same weights over one denominator, if it is short."""
@@ -138,20 +135,24 @@ MAX_SHORT_DENOMINATOR = 2**52
 """The largest denominator by which float64 sums are divided."""
 
 
-def _by_cell(size: int, cells: Array, *values: Array) -> tuple[Array, ...]:
-    """Return for each cell the output cells that read it, and the values of these readings, filled with zeros.
+def _by_cell(size: int, cells: Array, values: Array, divisors: Array) -> tuple[Array, Array, Array]:
+    """Return for each cell the rows that read it, their values and the divisors of these rows.
 
-    cells and values: (output, taps). Returns arrays (size, most readings of a cell).
+    cells, values: (rows, taps). divisors: (rows, 1) or (1, 1). Returns arrays (size, most rows of a cell). The values of a row and a cell are added, the negative
+    ones separately, as the sum of two infinities depends on the signs. Rows of the result are filled with 0 / 1.
     """
-    order = np.argsort(cells.ravel(), kind="stable")
-    counts = np.bincount(cells.ravel(), minlength=size)
-    column = np.arange(cells.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    place, shape = (cells.ravel()[order], column), (size, int(counts.max()))
-    sources = (order // cells.shape[1], *(value.ravel()[order] for value in values))
-    filled = [np.zeros(shape, source.dtype) for source in sources]
-    for target, source in zip(filled, sources, strict=True):
+    keys = (cells * len(cells) + np.arange(len(cells))[:, None]) * 2 + (values < 0).astype(np.int64)
+    different, index = np.unique(keys, return_inverse=True)
+    sums = np.zeros(len(different), values.dtype)
+    np.add.at(sums, index.ravel(), values.ravel())
+    cell, row = np.divmod(different // 2, len(cells))
+    counts = np.bincount(cell, minlength=size)
+    place = cell, np.arange(len(cell)) - np.repeat(np.cumsum(counts) - counts, counts)
+    shape = (size, int(counts.max()))
+    by_cell = np.zeros(shape, np.int64), np.zeros(shape, values.dtype), np.ones(shape, divisors.dtype)
+    for target, source in zip(by_cell, (row, sums, np.broadcast_to(divisors[:, 0], len(cells))[row]), strict=True):
         target[place] = source
-    return (*filled,)
+    return by_cell
 
 
 def _cells_within(coordinates: Array, denominator: int, reach: Fraction) -> Array:

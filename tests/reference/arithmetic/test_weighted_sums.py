@@ -1,12 +1,14 @@
 """Tests of reference.arithmetic.weighted_sums."""
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from reference.arithmetic import weighted_sums
-from reference.arithmetic.weighted_sums import exact_weighted_sums, gather, scatter
+from reference.arithmetic.weighted_sums import exact_weighted_sums, gather_pairs
 from reference.geometry.axis_weights import AxisWeights
 from reference.geometry.kernels import InterpolationKernel
 from reference.geometry.resampling import ResampledAxis
@@ -20,27 +22,109 @@ def axis_weights(size, output, mode="linear"):
     return AxisWeights.of(axis, kernel, is_clamped=mode == "linear", unit=UNIT)
 
 
-def test_scatter_is_the_transpose_of_gather():
+def lanczos_weights(size, output, stretch=Fraction(1)):
+    axis, kernel = (
+        ResampledAxis(size, output, Fraction(size, output), "half_pixel"),
+        InterpolationKernel.of("lanczos3", 0, stretch),
+    )
+    return AxisWeights.normalized(axis, kernel, stretch=stretch, excludes_outside=False, unit=UNIT)
+
+
+@pytest.mark.parametrize(
+    "axes", [[axis_weights(5, 8), axis_weights(6, 3)], [lanczos_weights(5, 8), lanczos_weights(6, 3)]]
+)
+def test_transposed_weights_are_those_of_the_transpose(axes):
     rng = np.random.default_rng(1)
-    axes = [axis_weights(5, 8), axis_weights(6, 3)]
-    maps = [(axis.cells, axis.numerators) for axis in axes]
-    x = rng.integers(-9, 9, (2, 3, 5, 6)).astype(object)
-    y = rng.integers(-9, 9, (2, 3, 8, 3)).astype(object)
-    assert (gather(x, maps) * y).sum() == (x * scatter([5, 6], y, maps)).sum()
+    x, y = (rng.integers(-9, 9, (1, 1, *shape)).astype(np.float64) for shape in ((5, 6), (8, 3)))
+    forward, backward = (_exact_sums(*one) for one in ((x, axes), (y, [axis.transposed() for axis in axes])))
+    assert sum(map(Fraction.__mul__, forward, map(Fraction, y.ravel()))) == sum(
+        map(Fraction.__mul__, backward, map(Fraction, x.ravel()))
+    )
+
+
+def _exact_sums(x, axes):
+    """Return all sums of one plane as fractions."""
+    exactly = weighted_sums._exact_at(x, axes)
+    return [exactly((0, 0, *position)) for position in np.ndindex(*(len(axis.cells) for axis in axes))]
+
+
+def without_slices(monkeypatch):
+    """Compute every element with rounded weights."""
+    monkeypatch.setattr(weighted_sums, "MIN_SLICE_WIDTH", 54)
+
+
+def without_pairs(monkeypatch):
+    """Compute every element as a fraction."""
+    without_slices(monkeypatch)
+    monkeypatch.setattr(weighted_sums, "SMALLEST_ROUNDED", 2.0)
 
 
 @pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize("mode", ["linear", "cubic"])
-def test_slices_and_integers_give_the_same_result(monkeypatch, transposed, mode):
-    axes = [axis_weights(7, 11, mode), axis_weights(5, 3, mode)]
+@pytest.mark.parametrize("mode", ["linear", "cubic", "lanczos3"])
+@pytest.mark.parametrize("limit", [without_slices, without_pairs])
+def test_slices_pairs_and_fractions_give_the_same_result(monkeypatch, transposed, mode, limit):
+    sizes = ((7, 11), (5, 3))
+    axes = [lanczos_weights(*one) if mode == "lanczos3" else axis_weights(*one, mode) for one in sizes]
     shape = (1, 2, 11, 3) if transposed else (1, 2, 7, 5)
     x = np.random.default_rng(2).standard_normal(shape)
     fast = exact_weighted_sums(x, axes, transposed=transposed, unit=UNIT)
-    # No slice is long enough, so every element is computed in integers.
-    monkeypatch.setattr(weighted_sums, "MIN_SLICE_WIDTH", 54)
+    limit(monkeypatch)
     slow = exact_weighted_sums(x, axes, transposed=transposed, unit=UNIT)
     assert np.array_equal(fast.value, slow.value)
     assert (np.abs((fast.high - slow.high) + (fast.low - slow.low)) <= 1e-6 * fast.bound()).all()
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [[lanczos_weights(7, 11), lanczos_weights(9, 4, Fraction(9, 4))], [lanczos_weights(60, 2, Fraction(30))]],
+)
+@pytest.mark.parametrize("exponent", [0, 390, -350])
+def test_pairs_are_off_by_at_most_their_error(axes, exponent):
+    x = np.ldexp(np.random.default_rng(6).standard_normal((1, 1, *(axis.size for axis in axes))), exponent)
+    high, low = (part.ravel().tolist() for part in gather_pairs(x, axes))
+    largest = [
+        Fraction(weighted_sums._pair_error(axes)) * one
+        for one in _exact_sums(np.abs(x), [_absolute(axis) for axis in axes])
+    ]
+    errors = [abs(Fraction(a) + Fraction(b) - one) for a, b, one in zip(high, low, _exact_sums(x, axes), strict=True)]
+    assert any(errors)
+    assert all(error <= most for error, most in zip(errors, largest, strict=True))
+
+
+def _absolute(axis):
+    return replace(axis, numerators=np.abs(axis.numerators))
+
+
+def test_a_sum_between_two_floats_is_rounded_to_even(monkeypatch):
+    numerators, denominators = np.array([[3, 11]], object), np.array([[14]], object)
+    axis = replace(axis_weights(2, 1), cells=np.array([[0, 1]]), numerators=numerators, denominators=denominators)
+    without_slices(monkeypatch)
+    unit = 2.0**-23
+    x = np.array([[[1, 1 + 7 * unit], [1, 1 + 21 * unit]]], np.float32)  # 5.5 and 16.5 units above 1
+    found = exact_weighted_sums(x, [axis], transposed=False, unit=UNIT).value
+    assert found.ravel().tolist() == [1 + 6 * unit, 1 + 16 * unit]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_an_infinity_is_the_sum_of_the_cells_that_read_it(transposed):
+    axis = lanczos_weights(5, 9)
+    x = np.ones((1, 1, 9 if transposed else 5), np.float32)
+    x[0, 0, 2] = np.inf
+    found = exact_weighted_sums(x, [axis], transposed=transposed, unit=UNIT).value[0, 0]
+    for number, value in enumerate(found.tolist()):
+        row, cell = (2, number) if transposed else (number, 2)
+        weights = {
+            math.copysign(1, one)
+            for one, read in zip(axis.numerators[row], axis.cells[row], strict=True)
+            if one and read == cell
+        }
+        # Cells beyond an end repeat its value, with weights of both signs.
+        expected = {
+            0: pytest.approx(value),
+            1: math.copysign(math.inf, sum(weights)),
+            2: pytest.approx(math.nan, nan_ok=True),
+        }
+        assert value == expected[len(weights)]
 
 
 @pytest.mark.parametrize("exponent", [980, 1000, 1010])
@@ -71,12 +155,18 @@ def test_results_do_not_depend_on_whether_rows_share_a_denominator(mode):
     for size, output in ((7, 5), (6, 4)):
         axis, stretch = ResampledAxis(size, output, Fraction(size, output), "half_pixel"), Fraction(size, output)
         axes.append(AxisWeights.normalized(axis, kernel, stretch=stretch, excludes_outside=True, unit=UNIT))
-    assert [len(axis.denominators) for axis in axes] == [5, 4]
+    assert [axis.denominators.shape for axis in axes] == [(5, 1), (4, 1)]
     x = np.random.default_rng(3).standard_normal((2, 1, 7, 6))
     own = exact_weighted_sums(x, axes, transposed=False, unit=UNIT)
-    shared = exact_weighted_sums(x, [axis.with_one_denominator() for axis in axes], transposed=False, unit=UNIT)
+    shared = exact_weighted_sums(x, [with_one_denominator(axis) for axis in axes], transposed=False, unit=UNIT)
     assert own.value.tobytes() == shared.value.tobytes()
     assert own.bound().tobytes() == shared.bound().tobytes()
+
+
+def with_one_denominator(axis):
+    common = math.lcm(*axis.denominators.flat)
+    numerators = axis.numerators * (common // axis.denominators)
+    return replace(axis, numerators=numerators, denominators=np.array([[common]], object))
 
 
 def mean_weights(size, unit):
@@ -101,7 +191,7 @@ def test_magnitude_and_extra_error_are_no_less_than_their_formulas(mode):
     for row, magnitudes, extras in zip(x[0].tolist(), found.magnitude[0], found.extra[0], strict=True):
         for o, (magnitude, extra) in enumerate(zip(magnitudes, extras, strict=True)):
             weights = zip(axis.cells[o].tolist(), axis.numerators[o].tolist(), strict=True)
-            exact = sum(abs(Fraction(one, axis.denominators[0])) * Fraction(row[cell]) for cell, one in weights)
+            exact = sum(abs(Fraction(one, axis.denominators[0, 0])) * Fraction(row[cell]) for cell, one in weights)
             near = zip(axis.near[o].tolist(), axis.errors[o].tolist(), strict=True)
             error = sum(Fraction(one) * Fraction(row[cell]) for cell, one in near)
             assert exact + error <= Fraction(float(magnitude)) <= (exact + error) * (1 + Fraction(1, 2**29))

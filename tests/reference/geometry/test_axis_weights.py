@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from reference.geometry.axis_weights import AxisWeights
@@ -151,22 +152,43 @@ def lanczos_weights(size, output):
 def test_each_row_has_its_own_denominator_in_lowest_terms():
     weights = lanczos_weights(90, 71)
     assert len(weights.denominators) == 71
-    for row, denominator in zip(weights.numerators.tolist(), weights.denominators, strict=True):
+    for row, (denominator,) in zip(weights.numerators.tolist(), weights.denominators.tolist(), strict=True):
         assert (sum(row), math.gcd(*row)) == (denominator, 1)
-    # The common denominator has the digits of all rows together.
-    longest = max(one.bit_length() for one in weights.denominators)
-    assert longest < 500 < weights.with_one_denominator().denominators[0].bit_length() / 10
+    assert max(one.bit_length() for one in weights.denominators.flat) < 500
 
 
-def test_weights_over_one_denominator_are_the_same():
+def test_rows_share_a_denominator_that_is_short():
+    axis, kernel = resampled("half_pixel", 9, 4), InterpolationKernel.of("linear", 0, Fraction(1))
+    given = {"stretch": Fraction(9, 4), "excludes_outside": True, "unit": float(UNIT)}
+    weights = AxisWeights.normalized(axis, kernel, **given)
+    common = weights.with_short_denominator()
+    assert (weights.denominators.shape, common.denominators.shape) == ((4, 1), (1, 1))
+    assert common.denominators[0, 0] == math.lcm(*weights.denominators.flat)
+    assert [common.weights_of(row) for row in range(4)] == [weights.weights_of(row) for row in range(4)]
+    long = lanczos_weights(9, 7)
+    assert long.with_short_denominator() is long
+
+
+@pytest.mark.parametrize("weights", [lanczos_weights(9, 7), lanczos_weights(1, 5), lanczos_weights(3, 30)])
+def test_transposed_weights_are_those_of_the_output_cells_that_read_a_cell(weights):
+    transposed, rows = weights.transposed(), range(len(weights.cells))
+    assert (transposed.size, len(transposed.cells)) == (len(weights.cells), weights.size)
+    for cell in range(weights.size):
+        expected = {row: weights.weights_of(row).get(cell) for row in rows}
+        assert transposed.weights_of(cell) == {row: weight for row, weight in expected.items() if weight}
+        assert transposed.terms[cell] == (weights.cells == cell).sum()
+        errors = np.bincount(transposed.near[cell], transposed.errors[cell], len(rows))
+        assert np.allclose(errors, np.where(weights.near == cell, weights.errors, 0).sum(axis=1), rtol=1e-12, atol=0)
+
+
+def test_a_weight_and_its_remainder_are_rounded_once_each():
     weights = lanczos_weights(9, 7)
-    common = weights.with_one_denominator()
-    (denominator,) = common.denominators
-    for row, one, other in zip(weights.numerators, weights.denominators, common.numerators, strict=True):
-        assert [Fraction(a, one) for a in row] == [Fraction(b, denominator) for b in other]
+    ratios = zip(weights.numerators.ravel(), np.broadcast_to(weights.denominators, (7, 6)).ravel(), strict=True)
+    for (a, b), high, low in zip(ratios, weights.weights.flat, weights.weight_remainders.flat, strict=True):
+        assert (float(Fraction(a, b)), float(Fraction(a, b) - Fraction(high))) == (high, low)
 
 
 def test_rows_of_one_denominator_are_not_repeated():
     axis, kernel = resampled("half_pixel", 8, 4), InterpolationKernel.of("linear", -0.75, Fraction(1))
     weights = AxisWeights.normalized(axis, kernel, stretch=Fraction(2), excludes_outside=False, unit=float(UNIT))
-    assert weights.denominators.tolist() == [8]
+    assert weights.denominators.tolist() == [[8]]
