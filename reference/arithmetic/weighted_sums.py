@@ -87,7 +87,8 @@ def _pair_error(axes: Sequence[AxisWeights]) -> float:
     So an axis is off by at most (T(T + 7) + 12)u²B < (T + 4)²u²B. A factor of 4 covers the terms of higher order, and
     the product over the axes.
     """
-    return 4 * sum((axis.cells.shape[1] + 4) ** 2 for axis in axes) * 2.0**-106
+    taps = (int(axis.cells.shape[1]) for axis in axes)
+    return 4.0 * sum((count + 4) ** 2 for count in taps) * 2.0**-106
 
 
 def exact_weighted_sums(x: Array, axes: Sequence[AxisWeights], *, transposed: bool, unit: float) -> Exact:

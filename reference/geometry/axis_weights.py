@@ -138,8 +138,8 @@ MAX_SHORT_DENOMINATOR = 2**52
 def _by_cell(size: int, cells: Array, values: Array, divisors: Array) -> tuple[Array, Array, Array]:
     """Return for each cell the rows that read it, their values and the divisors of these rows.
 
-    cells, values: (rows, taps). divisors: (rows, 1) or (1, 1). Returns arrays (size, most rows of a cell). The values of a row and a cell are added, the negative
-    ones separately, as the sum of two infinities depends on the signs. Rows of the result are filled with 0 / 1.
+    cells, values: (rows, taps). divisors: (rows, 1) or (1, 1). Returns arrays (size, most rows of a cell), filled with
+    0 / 1. Values of one row and cell are added, but positive and negative ones separately: infinities need the signs.
     """
     keys = (cells * len(cells) + np.arange(len(cells))[:, None]) * 2 + (values < 0).astype(np.int64)
     different, index = np.unique(keys, return_inverse=True)
