@@ -40,7 +40,7 @@ with random weights, and audited with [`conformance audit`](how-to/audit-a-model
 - **differs**: a difference is not explained.
 - **unsupported**: the target has no such layer, or the suite has no program for it.
 
-A cell has the gravest verdict, the number of distinct layers with it, whether other layers need a rewrite, and the
+A cell has the most severe verdict, the number of distinct layers with it, whether other layers need a rewrite, and the
 seconds of the audit on a shared machine with two cores, without reading the model.
 """
 

@@ -87,7 +87,7 @@ class Audit:
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def worst(self, target: str) -> LayerVerdict:
-        """Return the gravest verdict of a target."""
+        """Return the most severe verdict of a target."""
         order = list(LayerVerdict)
         found = [one.verdicts[target].verdict for one in self.layers if target in one.verdicts]
         return min(found, key=order.index, default=LayerVerdict.SAME)

@@ -26,8 +26,8 @@ NOT_REPORTED = re.compile(r"\bno report\b", re.IGNORECASE)
 FIXED = re.compile(r"\bright in (\d[\d.]*\d)")
 
 
-class Gravity(Enum):
-    """Gravity of a bug, the greatest first: the title of a section on the pages of reports."""
+class Severity(Enum):
+    """Severity of a bug, the greatest first: the title of a section on the pages of reports."""
 
     MEMORY = "Memory errors, crashes and hangs"
     NUMBERS = "Wrong numbers, shapes and dtypes"
@@ -44,7 +44,7 @@ class Report:
     """
 
     project: str
-    gravity: Gravity
+    severity: Severity
     title: str
     text: str
 
@@ -96,16 +96,16 @@ def project_pages() -> list[Path]:
 def page_reports(page: Path) -> Iterator[Report]:
     """Yield the reports of a page. An unknown section is a ValueError."""
     for section in re.split(r"^## ", page.read_text("utf-8"), flags=re.MULTILINE)[1:]:
-        gravity, _, body = section.partition("\n")
+        severity, _, body = section.partition("\n")
         for part in re.split(r"^### ", body, flags=re.MULTILINE)[1:]:
             title, _, text = part.partition("\n")
-            yield Report(page.stem, Gravity(gravity), title, text)
+            yield Report(page.stem, Severity(severity), title, text)
 
 
 def all_reports() -> list[Report]:
-    """Return the reports of all projects, ordered by gravity."""
+    """Return the reports of all projects, ordered by severity."""
     found = [report for page in project_pages() for report in page_reports(page)]
-    return sorted(found, key=lambda report: [*Gravity].index(report.gravity))
+    return sorted(found, key=lambda report: [*Severity].index(report.severity))
 
 
 def all_bugs() -> list[Bug]:
@@ -137,15 +137,15 @@ def upstream_page() -> str:
     known = [bug for bug in bugs if bug.link not in linked and bug.upstream_report]
     fixed = [bug for bug in bugs if bug.link not in linked and bug.fixed_in and not bug.upstream_report]
     rows = {
-        gravity: [[one.project, f"[{one.title}]({one.link})"] for one in reports if one.gravity is gravity]
-        for gravity in Gravity
+        severity: [[one.project, f"[{one.title}]({one.link})"] for one in reports if one.severity is severity]
+        for severity in Severity
     }
     return render_markdown_template(
         "docs.generate",
         "upstream.md.j2",
         count=len(reports),
         projects=len(project_pages()),
-        sections=[(gravity.value, table_text(["project", "report"], found)) for gravity, found in rows.items()],
+        sections=[(severity.value, table_text(["project", "report"], found)) for severity, found in rows.items()],
         known=table_text(["page", "finding", "report"], [[*_cells(bug), bug.upstream_report] for bug in known]),
         fixed=table_text(["page", "finding", "release"], [[*_cells(bug), bug.fixed_in] for bug in fixed]),
         missing=table_text(["page", "finding"], [_cells(bug) for bug in bugs if bug.link in missing]),

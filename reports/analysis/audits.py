@@ -88,7 +88,7 @@ RemarkKey = tuple[str, LayerVerdict, str]
 
 
 def remarks_of(audit: AuditRecord) -> list[Remark]:
-    """Return the statements about the targets, each once, the gravest first."""
+    """Return the statements about the targets, each once, the most severe first."""
     layers: dict[RemarkKey, list[AuditedLayerRecord]] = {}
     differences: dict[RemarkKey, list[LayerDifferenceRecord]] = {}
     for target in audit.surfaces:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from reports.analysis.causes import CommonCondition, CommonConditions, SeparatingConditions
 from reports.analysis.deviation import is_program_error
 from reports.analysis.differences import DTYPE_SUFFIX, LAST_OUTPUT, DifferenceGroup
-from reports.analysis.gravity import Gravity
+from reports.analysis.severity import Severity
 from reports.analysis.summary import list_text, predicate_text, single_line
 from reports.analysis.value_text import array_text, call_text, number_pair
 from reports.results import (
@@ -112,7 +112,7 @@ class CauseWriter:
         return CauseText(
             group,
             culprit=self._culprit(group),
-            effect=effect_text(example, case, group.gravity, answer),
+            effect=effect_text(example, case, group.severity, answer),
             condition=_condition_clause(group, separating, answer),
             expected=expected,
             got=got,
@@ -150,7 +150,7 @@ def _condition_clause(
     group: DifferenceGroup, separating: SeparatingConditions | None, answer: ConventionRecord | None
 ) -> str:
     """Return the clause of the title. The name of a convention states its condition."""
-    if group.gravity == Gravity.CONVENTION and answer is not None:
+    if group.severity == Severity.CONVENTION and answer is not None:
         return f"on {convention_name(answer.question)}"
     return separating.clause if separating and not separating.is_thin else ""
 
@@ -165,14 +165,14 @@ def advice_in(reason: str) -> str:
     return " ".join(ADVICE.findall(reason))
 
 
-def effect_text(result: ResultRecord, case: CaseRecord, gravity: Gravity, answer: ConventionRecord | None) -> str:
+def effect_text(result: ResultRecord, case: CaseRecord, severity: Severity, answer: ConventionRecord | None) -> str:
     """Return the behaviour of the surface and the right result, as a verb phrase."""
     if result.kind == DifferenceKind.CHANGED and answer is not None and answer.declared is not None:
         return f"answers {answer.observed} where it answered {answer.declared} before"
-    if gravity == Gravity.CONVENTION and answer is not None:
+    if severity == Severity.CONVENTION and answer is not None:
         where = "documented" if answer.documented else "declared"
         return f"answers {answer.observed} where {answer.declared or 'nothing'} is {where}"
-    return EFFECTS[gravity](result, case)
+    return EFFECTS[severity](result, case)
 
 
 def _own_message(result: ResultRecord) -> str:
@@ -218,18 +218,18 @@ def _acceptance_effect(_: ResultRecord, case: CaseRecord) -> str:
     return f"returns a result where an error is right{fault}"
 
 
-EFFECTS: dict[Gravity, Callable[[ResultRecord, CaseRecord], str]] = {
-    Gravity.CRASH: _crash_effect,
-    Gravity.HANG: lambda *_: NO_END,
-    Gravity.VALUE: _value_effect,
-    Gravity.SPECIAL: _value_effect,
-    Gravity.FLAKY: lambda *_: "gives different results when it is repeated",
-    Gravity.FORM: _form_effect,
-    Gravity.INVALID_CALL: _invalid_call_effect,
-    Gravity.REFUSES: _refusal_effect,
-    Gravity.ACCEPTS: _acceptance_effect,
-    Gravity.CONVENTION: lambda *_: "contradicts its declared answer",
-    Gravity.STALE: lambda *_: "agrees, although the ledger lists a deviation",
+EFFECTS: dict[Severity, Callable[[ResultRecord, CaseRecord], str]] = {
+    Severity.CRASH: _crash_effect,
+    Severity.HANG: lambda *_: NO_END,
+    Severity.VALUE: _value_effect,
+    Severity.SPECIAL: _value_effect,
+    Severity.FLAKY: lambda *_: "gives different results when it is repeated",
+    Severity.FORM: _form_effect,
+    Severity.INVALID_CALL: _invalid_call_effect,
+    Severity.REFUSES: _refusal_effect,
+    Severity.ACCEPTS: _acceptance_effect,
+    Severity.CONVENTION: lambda *_: "contradicts its declared answer",
+    Severity.STALE: lambda *_: "agrees, although the ledger lists a deviation",
 }
 
 

@@ -1,4 +1,4 @@
-"""Group the differences of a report: one group for each cause on one backend, the gravest first."""
+"""Group the differences of a report: one group for each cause on one backend, the most severe first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 from hashlib import blake2b
 
 from reports.analysis.deviation import is_program_error
-from reports.analysis.gravity import GRAVITY_RANKS, Gravity, gravity_of
+from reports.analysis.severity import SEVERITY_RANKS, Severity, severity_of
 from reports.analysis.summary import (
     DIFFERING_STATUSES,
     KIND_ACTIONS,
@@ -55,14 +55,14 @@ class DifferenceGroup:
         return f"{first} (also {list_text(others, MAX_NAMED_OPERATORS - 1)})" if others else first
 
     @cached_property
-    def gravity(self) -> Gravity:
-        """The gravity of the gravest difference."""
-        return min(map(self._gravity_of, self.results), key=GRAVITY_RANKS.__getitem__)
+    def severity(self) -> Severity:
+        """The severity of the most severe difference."""
+        return min(map(self._severity_of, self.results), key=SEVERITY_RANKS.__getitem__)
 
     @cached_property
     def example(self) -> ResultRecord:
-        """The difference with the smallest inputs among the gravest ones."""
-        return next(result for result in self.results if self._gravity_of(result) == self.gravity)
+        """The difference with the smallest inputs among the most severe ones."""
+        return next(result for result in self.results if self._severity_of(result) == self.severity)
 
     @cached_property
     def surfaces(self) -> tuple[str, ...]:
@@ -83,8 +83,8 @@ class DifferenceGroup:
             "agrees, contrary to the ledger" if self.status == Status.STALE else KIND_ACTIONS.get(self.kind, "differs")
         )
 
-    def _gravity_of(self, result: ResultRecord) -> Gravity:
-        return gravity_of(result, self.records[result.case])
+    def _severity_of(self, result: ResultRecord) -> Severity:
+        return severity_of(result, self.records[result.case])
 
     @cached_property
     def id(self) -> str:
@@ -97,7 +97,7 @@ class DifferenceGroup:
 def difference_groups(report: Report) -> list[DifferenceGroup]:
     """Group the differences of each backend by cause.
 
-    Unexpected groups come first, then grave ones, then those with many cases. Explanations that differ only in numbers
+    Unexpected groups come first, then severe ones, then those with many cases. Explanations that differ only in numbers
     or dtypes count as one cause, and so do conventions that differ only in the dtype.
     """
     groups = [group for backend in report.backends for group in _backend_groups(backend)]
@@ -118,7 +118,15 @@ def group_rank(group: DifferenceGroup) -> tuple[bool, int, int, int, str, str, s
     """Return the sort key of a group."""
     known = group.status == Status.KNOWN
     count = len(group.cases)
-    return known, GRAVITY_RANKS[group.gravity], -count, -len(group.results), group.backend, group.operator, group.reason
+    return (
+        known,
+        SEVERITY_RANKS[group.severity],
+        -count,
+        -len(group.results),
+        group.backend,
+        group.operator,
+        group.reason,
+    )
 
 
 def _difference_cause(
@@ -128,7 +136,7 @@ def _difference_cause(
         return "", result.status, "", result.reason
     kind = difference_kind(result)
     answer = answers.get((result.case, result.surface))
-    if case.question is not None and answer is not None and gravity_of(result, case) == Gravity.CONVENTION:
+    if case.question is not None and answer is not None and severity_of(result, case) == Severity.CONVENTION:
         return case.operator, result.status, kind, f"{DTYPE_SUFFIX.sub('', case.question)} {answer.observed}"
     explanation = _explanation(result).partition(LAST_OUTPUT)[0]
     return case.operator, result.status, kind, normalise_explanation(DTYPE_NAMES.sub("dtype", explanation))
@@ -143,8 +151,8 @@ def _explanation(result: ResultRecord) -> str:
 def _make_group(backend: str, results: list[ResultRecord], cases: Mapping[str, CaseRecord]) -> DifferenceGroup:
     issue = next((result.issue for result in results if result.issue), None)
     ordered = sorted(results, key=lambda result: (cases[result.case].size, result.case, result.surface))
-    gravest = min(ordered, key=lambda result: GRAVITY_RANKS[gravity_of(result, cases[result.case])])
+    worst = min(ordered, key=lambda result: SEVERITY_RANKS[severity_of(result, cases[result.case])])
     status = min((result.status for result in results), key=STATUS_RANKS.__getitem__)
     operators = tuple(sorted({cases[result.case].operator for result in results}))
-    kind = difference_kind(gravest)
-    return DifferenceGroup(backend, operators, status, kind, _explanation(gravest), issue, tuple(ordered), cases)
+    kind = difference_kind(worst)
+    return DifferenceGroup(backend, operators, status, kind, _explanation(worst), issue, tuple(ordered), cases)

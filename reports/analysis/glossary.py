@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.analysis.gravity import Gravity
+from reports.analysis.severity import Severity
 from reports.results import Status
 
 STATUS_MEANINGS: dict[str, str] = {
@@ -18,18 +18,18 @@ STATUS_MEANINGS: dict[str, str] = {
     Status.UNSUPPORTED: "The surface cannot express the case. It is not judged.",
     Status.PASS: "The result agrees with the expected one.",
 }
-GRAVITY_MEANINGS: dict[str, str] = {
-    Gravity.CRASH: "The call ends the process, or its program has an error.",
-    Gravity.HANG: "The call does not finish within the time limit.",
-    Gravity.VALUE: "A number is off by more than rounding allows.",
-    Gravity.SPECIAL: "A NaN or an infinity is lost, or returned where a number is right.",
-    Gravity.FLAKY: "Repeated calls give different results.",
-    Gravity.FORM: "The result has another dtype or shape.",
-    Gravity.INVALID_CALL: "A call that must be rejected ends the process, or does not finish within the time limit.",
-    Gravity.REFUSES: "The surface raises an error for a valid call.",
-    Gravity.ACCEPTS: "The surface returns a result for a call that must be rejected.",
-    Gravity.CONVENTION: "The surface contradicts its documented or declared answer to a convention.",
-    Gravity.STALE: "The surface agrees, although the ledger lists a deviation.",
+SEVERITY_MEANINGS: dict[str, str] = {
+    Severity.CRASH: "The call ends the process, or its program has an error.",
+    Severity.HANG: "The call does not finish within the time limit.",
+    Severity.VALUE: "A number is off by more than rounding allows.",
+    Severity.SPECIAL: "A NaN or an infinity is lost, or returned where a number is right.",
+    Severity.FLAKY: "Repeated calls give different results.",
+    Severity.FORM: "The result has another dtype or shape.",
+    Severity.INVALID_CALL: "A call that must be rejected ends the process, or does not finish within the time limit.",
+    Severity.REFUSES: "The surface raises an error for a valid call.",
+    Severity.ACCEPTS: "The surface returns a result for a call that must be rejected.",
+    Severity.CONVENTION: "The surface contradicts its documented or declared answer to a convention.",
+    Severity.STALE: "The surface agrees, although the ledger lists a deviation.",
 }
 TERMS: dict[str, str] = {
     "backend": "One framework in one environment. Two versions of a framework are two backends.",

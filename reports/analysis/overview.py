@@ -1,4 +1,4 @@
-"""The first screen of a report: five figures, the surfaces ranked worst first, and the gravest causes."""
+"""The first screen of a report: five figures, the surfaces ranked worst first, and the most severe causes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class RankedSurface:
-    """A surface in the ranking. counts: number of its results by status. cause: the gravest of its causes."""
+    """A surface in the ranking. counts: number of its results by status. cause: the most severe of its causes."""
 
     surface: str
     backend: str
@@ -67,7 +67,7 @@ class RankedSurface:
 
 @dataclass(frozen=True)
 class LeadingCause:
-    """A grave cause, with the texts of all backends that differ in the same way."""
+    """A severe cause, with the texts of all backends that differ in the same way."""
 
     texts: tuple[CauseText, ...]
 
@@ -123,17 +123,18 @@ def _status_note(counts: StatusCounts) -> str:
 def ranked_surfaces(report: Report, texts: Sequence[CauseText] = ()) -> list[RankedSurface]:
     """Rank the surfaces: most unexpected results first, then most known deviations. Unjudged surfaces are last.
 
-    texts: the causes, gravest first. Known deviations are the cause of a surface only if it has no unexpected result.
+    texts: the causes, most severe first. A known deviation is the cause of a surface only if it has no unexpected
+    result.
     """
     backends = {surface: run.name for run in report.backends for surface in run.header.surfaces}
     ranked = [
-        RankedSurface(surface, backends.get(surface, ""), counts, _gravest_cause(surface, texts))
+        RankedSurface(surface, backends.get(surface, ""), counts, _most_severe_cause(surface, texts))
         for surface, counts in counts_by_surface(report).items()
     ]
     return sorted(ranked, key=_surface_rank)
 
 
-def _gravest_cause(surface: str, texts: Sequence[CauseText]) -> CauseText | None:
+def _most_severe_cause(surface: str, texts: Sequence[CauseText]) -> CauseText | None:
     own = [text for text in texts if surface in text.group.surfaces]
     unexpected = (text for text in own if text.group.status != Status.KNOWN)
     return next(unexpected, own[0] if own else None)
@@ -146,7 +147,7 @@ def _surface_rank(one: RankedSurface) -> tuple[bool, int, int, float, str]:
 
 
 def leading_causes(texts: Sequence[CauseText]) -> list[LeadingCause]:
-    """Return the gravest causes, equal ones of several backends together.
+    """Return the most severe causes, equal ones of several backends together.
 
     Known deviations are listed only if there are no unexpected differences.
     """

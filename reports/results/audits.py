@@ -20,7 +20,7 @@ MAX_AUDIT_BYTES = 256 << 20
 
 
 class LayerVerdict(Word):
-    """Whether a target computes a layer like the reference. The order is from the gravest to the best."""
+    """Whether a target computes a layer like the reference. The order is from the most severe to the best."""
 
     UNCHECKED = "not checked"
     DIFFERS = "differs"
@@ -154,7 +154,7 @@ class AuditRecord(JsonStruct, frozen=True, kw_only=True):
         return tuple(one.surface for one in self.targets)
 
     def worst(self, target: str) -> LayerVerdict:
-        """Return the gravest verdict of a target."""
+        """Return the most severe verdict of a target."""
         found = [one.verdicts[target].verdict for one in self.layers if target in one.verdicts]
         return min(found, key=list(LayerVerdict).index, default=LayerVerdict.SAME)
 

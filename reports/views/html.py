@@ -47,7 +47,7 @@ MAX_FACTS = 6  # circumstances that differ between two runs of a history
 MAX_MOVED_CASES = 3  # for each change of status in a history
 MAX_CHANGES = 50  # per group; `conformance diff` lists all
 MAX_UNFOLDED_CHANGES = 10  # per group; the others are folded
-MAX_EXPLAINED_SURFACES = 3  # worst surfaces whose gravest cause the overview shows below the name
+MAX_EXPLAINED_SURFACES = 3  # worst surfaces whose most severe cause the overview shows below the name
 MAX_OVERVIEW_CHANGES = 12  # groups of changes in the overview
 MAX_PRINTED_SURFACES = 10  # columns of a printed table of counts; wider tables are printed as lines
 MAX_RANKED_NARROW = 4  # surfaces in the ranking on a narrow screen, before the others are shown
@@ -158,7 +158,7 @@ def _jinja_environment() -> jinja2.Environment:
         sign=summary.STATUS_SIGNS,
         word=summary.STATUS_TEXTS,
         meaning=glossary.STATUS_MEANINGS,
-        gravity_meaning=glossary.GRAVITY_MEANINGS,
+        severity_meaning=glossary.SEVERITY_MEANINGS,
         terms=glossary.TERMS,
         comparison=comparison_text,
         results_link=results_link,

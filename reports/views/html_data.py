@@ -147,7 +147,7 @@ def _cause_payload(text: CauseText) -> Json:
         "id": group.id,
         "title": text.title,
         "status": group.status,
-        "gravity": group.gravity,
+        "severity": group.severity,
         "backend": group.backend,
         "operators": list(group.operators),
         "results": dict(Counter(result.surface for result in group.results)),

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.adapters import registry
 from docs.generate import upstream
-from docs.generate.upstream import Bug, Gravity, Report
+from docs.generate.upstream import Bug, Report, Severity
 from tests import ROOT
 from tests.support.documentation_blocks import NEEDS_BACKEND, blocks
 
@@ -48,8 +48,8 @@ def test_report_has_every_part_and_one_script(report):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_sections_of_a_page_are_ordered_by_gravity(page):
-    order = [[*Gravity].index(report.gravity) for report in upstream.page_reports(page)]
+def test_sections_of_a_page_are_ordered_by_severity(page):
+    order = [[*Severity].index(report.severity) for report in upstream.page_reports(page)]
     assert order == sorted(order)
     assert order
 
@@ -86,7 +86,7 @@ def bug(*rows):
 
 
 def report(*links):
-    return Report("torch", Gravity.NUMBERS, "t", "".join(f"[torch](../{link})" for link in links))
+    return Report("torch", Severity.NUMBERS, "t", "".join(f"[torch](../{link})" for link in links))
 
 
 LINKED = "[a/b#1](https://github.com/a/b/issues/1)"

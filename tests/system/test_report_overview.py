@@ -53,7 +53,7 @@ def test_first_screen_shows_figures_worst_surface_and_first_cause(visit, many, w
 
 
 @pytest.mark.parametrize(("width", "height"), SCREENS)
-def test_first_screen_shows_the_gravest_cause_of_each_of_the_worst_surfaces(visit, many, width, height):
+def test_first_screen_shows_the_most_severe_cause_of_each_of_the_worst_surfaces(visit, many, width, height):
     page = visit(many, width=width, height=height)
     causes = page.locator(".ranking .cause")
     assert causes.count() == 2  # the third surface agrees
@@ -76,7 +76,7 @@ def test_no_figure_is_cut_off(visit, many, width, height):
 def test_known_deviations_are_named_as_such(visit, known, width, height):
     page = visit(known, width=width, height=height)
     expect(page.locator("h1").first).to_have_text("✓ 2 of 3 judged agree; 1 known to deviate", use_inner_text=True)
-    expect(page.get_by_role("heading", name="Gravest known deviations")).to_be_visible()
+    expect(page.get_by_role("heading", name="Most severe known deviations")).to_be_visible()
     assert is_in_view(page, page.locator(".leading li").first)
 
 

@@ -13,7 +13,7 @@ window.Report.withData(() => {
   function Causes({ title, causes, surface, none }) {
     return html`<section><h2>${title}</h2>
       ${causes.length === 0 ? html`<p class="muted">${none}</p>` : html`<ol class="leading">${causes.map((cause) => html`<li class=${cause.status} key=${cause.id}>
-        <p><span class="chip ${cause.status}">${cause.gravity}</span> <a href="#${cause.id}">${cause.title}</a></p>
+        <p><span class="chip ${cause.status}">${cause.severity}</span> <a href="#${cause.id}">${cause.title}</a></p>
         <p class="pair"><span><span class="muted">expected</span> <code>${cause.expected}</code></span> <span><span class="muted">→ got</span> <code>${cause.got}</code></span>
           <span class="muted">${cause.results[surface].toLocaleString("en")} ${cause.results[surface] === 1 ? "result" : "results"}</span></p>
         ${cause.why && html`<p class="small">${cause.why}${" "}${isWeb(cause.issue) && html`<a href=${cause.issue} rel="noreferrer">upstream issue</a>`}</p>`}

@@ -1,4 +1,4 @@
-"""Groups of differences: one for each cause on one backend, the gravest first."""
+"""Groups of differences: one for each cause on one backend, the most severe first."""
 
 import pytest
 
@@ -28,8 +28,8 @@ def test_groups_contain_each_difference_once_and_known_ones_last(tmp_path):
     assert groups[-1].surfaces == ("beta.book", "beta.keras.layers")
 
 
-def test_groups_are_ordered_by_gravity(tmp_path):
-    assert [group.gravity for group in groups_of(tmp_path, example.beta())] == [
+def test_groups_are_ordered_by_severity(tmp_path):
+    assert [group.severity for group in groups_of(tmp_path, example.beta())] == [
         "crash", "hang", "wrong value", "wrong value", "wrong value", "flaky", "accepts", "stale", "wrong value",
     ]  # fmt: skip
 
@@ -75,7 +75,7 @@ def test_one_entry_of_the_ledger_is_one_group_across_operators_and_kinds(tmp_pat
     wrong = example.differing(EDGE, "k.nn", None, None, **known)
     crash = example.died("max_pool/stride-2-padding-1", "k.nn", "crashed", "signal 8") | known | {"issue": None}
     (group,) = groups_of_results(tmp_path, wrong, crash)
-    assert (group.operators, group.gravity, group.example.outcome) == (("conv", "max_pool"), "crash", "crashed")
+    assert (group.operators, group.severity, group.example.outcome) == (("conv", "max_pool"), "crash", "crashed")
 
 
 def convention_case(dtype):

@@ -1,4 +1,4 @@
-"""The first screen: figures, ranking of the surfaces, gravest causes."""
+"""The first screen: figures, ranking of the surfaces, most severe causes."""
 
 import pytest
 
@@ -49,12 +49,12 @@ def test_known_deviations_rank_before_agreement(tmp_path):
     ]  # fmt: skip
 
 
-def test_surface_has_the_gravest_of_its_own_causes(tmp_path):
+def test_surface_has_the_most_severe_of_its_own_causes(tmp_path):
     report = loaded(tmp_path, example.beta(), example.alpha())
     texts = CauseWriter(report).texts(difference_groups(report))
     causes = {one.surface: one.cause for one in ranked_surfaces(report, texts)}
     assert causes["alpha.nn"] is None
-    assert [causes[name].group.gravity for name in ("beta.keras.layers", "beta.book")] == ["hang", "crash"]
+    assert [causes[name].group.severity for name in ("beta.keras.layers", "beta.book")] == ["hang", "crash"]
     assert all(name in cause.group.surfaces for name, cause in causes.items() if cause)
 
 
@@ -71,10 +71,10 @@ def causes_of(report):
     return leading_causes(CauseWriter(report).texts(difference_groups(report)))
 
 
-def test_five_gravest_causes_lead_without_known_ones(tmp_path):
+def test_five_most_severe_causes_lead_without_known_ones(tmp_path):
     found = causes_of(loaded(tmp_path, example.beta()))
     assert len(found) == 5
-    assert [cause.first.group.gravity for cause in found[:3]] == ["crash", "hang", "wrong value"]
+    assert [cause.first.group.severity for cause in found[:3]] == ["crash", "hang", "wrong value"]
     assert "known" not in {cause.first.group.status for cause in found}
 
 
