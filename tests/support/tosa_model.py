@@ -1,44 +1,57 @@
-"""Run Conv2d of int8 in the reference model of TOSA. Arguments: an .npz file of the call, and a folder.
+"""Run operators in the reference model of TOSA. Argument: a folder with `calls.json` and `arrays.npz`.
 
-The Python that runs this script has tosa-tools. The result, with channels last, is `ref-result-0.npy` in the folder.
+The Python that runs this script has tosa-tools. The result of call i is `i` in `results.npz`, with channels last.
+See tests/support/tosa_calls.py for the format of a call.
 """
 
-import subprocess
+import json
 import sys
 from pathlib import Path
 
 import numpy as np
-from serializer.tosa_serializer import DType, TosaSerializer, TosaSerializerAttribute
-from tosa.Op import Op
+from tosa_reference_model import GraphStatus, run
+from tosa_serializer import (
+    DType,
+    NanPropagationMode,
+    Op,
+    ResizeMode,
+    RoundingMode,
+    TosaSerializer,
+    TosaSerializerAttribute,
+)
+
+ENUMS = {}
+for one in (DType, NanPropagationMode, ResizeMode, RoundingMode):
+    ENUMS |= one.__members__
+DTYPES = {"int8": DType.INT8, "int32": DType.INT32, "int64": DType.SHAPE}
 
 
-def build(call, folder):
-    """Return a serializer with the operator; weights, bias and zero points are constants."""
+def build(call, first, constants, folder):
+    """Return the bytes of a graph with one operator and one input. The other operands are constants."""
     graph, attribute = TosaSerializer(str(folder)), TosaSerializerAttribute()
-    x, kernel = (np.ascontiguousarray(np.moveaxis(call[name], 1, -1)) for name in ("x", "kernel"))
-    zeros = [call[name].reshape(1).astype(np.int8) for name in ("x_zero", "w_zero")]
-    constants = [
-        (kernel, DType.INT8),
-        (np.zeros(len(kernel), np.int32), DType.INT32),
-        *((z, DType.INT8) for z in zeros),
-    ]
-    names = [graph.addPlaceholder(list(x.shape), DType.INT8, x).name]
-    names += [graph.addConst(list(array.shape), dtype, array).name for array, dtype in constants]
-    pad, stride, dilation, shape = (call[name].tolist() for name in ("pad", "stride", "dilation", "shape"))
-    attribute.Conv2dAttribute(pad, stride, dilation, False, DType.INT32)
-    graph.addOperator(Op.CONV2D, names, [graph.addOutput(shape, DType.INT32).name], attribute)
-    return graph
+    names = [graph.addPlaceholder(list(first.shape), DTYPES[first.dtype.name], first).name]
+    names += [graph.addConst(list(one.shape), DTYPES[one.dtype.name], one).name for one in constants]
+    kind = "".join(word.capitalize() for word in call["operator"].split("_"))
+    values = [ENUMS[value] if isinstance(value, str) else value for value in call["attributes"]]
+    getattr(attribute, f"{kind}Attribute")(*values)
+    output = graph.addOutput(call["shape"], ENUMS[call["dtype"]]).name
+    graph.addOperator(Op.__members__[call["operator"]], names, [output], attribute)
+    return graph.serialize()
 
 
-def main(path, folder):
-    """Build the graph, and run the reference model."""
-    graph = build(dict(np.load(path)), folder)
-    (folder / "graph.tosa").write_bytes(graph.serialize())
-    (folder / "call.json").write_text(graph.writeJson("graph.tosa"))
-    model = Path(sys.executable).parent / "tosa_reference_model"
-    done = subprocess.run([model, "--test_desc", folder / "call.json"], capture_output=True, text=True, check=False)
-    return done.stdout + done.stderr if done.returncode else 0
+def main(folder):
+    """Run the calls one after the other, and write their results."""
+    results = {}
+    with np.load(folder / "arrays.npz") as arrays:
+        for number, call in enumerate(json.loads((folder / "calls.json").read_text())):
+            first, *constants = (results[name] if name in results else arrays[name] for name in call["inputs"])
+            found, status = run(build(call, first, constants, folder), [first], tosa_level="EIGHTK")
+            if status != GraphStatus.TOSA_VALID:
+                return f"call {number}, {call}: {status}"
+            results[str(number)] = found[0]
+    np.savez(folder / "results.npz", **results)
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], Path(sys.argv[2])))
+    sys.exit(main(Path(sys.argv[1])))
