@@ -91,6 +91,20 @@ def test_pairs_are_off_by_at_most_their_error(axes, exponent):
     assert all(error <= most for error, most in zip(errors, largest, strict=True))
 
 
+def test_the_error_of_pairs_is_that_of_its_proof():
+    axes = [lanczos_weights(7, 11), lanczos_weights(9, 4, Fraction(9, 4))]
+    taps = [axis.cells.shape[1] for axis in axes]
+    assert weighted_sums._pair_error(axes) == float(4 * sum(Fraction((t + 4) ** 2, 2**106) for t in taps))
+
+
+@pytest.mark.parametrize("exponent", [-396, 0, 396])
+def test_certain_elements_are_not_computed_as_fractions(monkeypatch, exponent):
+    monkeypatch.setattr(weighted_sums, "_exact_at", lambda *_: pytest.fail)
+    x = np.ldexp(1 + np.random.default_rng(7).random((1, 3, 7)), exponent)
+    for transposed, axis in ((False, lanczos_weights(7, 11)), (True, lanczos_weights(11, 7))):
+        assert np.isfinite(exact_weighted_sums(x, [axis], transposed=transposed, unit=UNIT).value).all()
+
+
 def _absolute(axis):
     return replace(axis, numerators=np.abs(axis.numerators))
 
