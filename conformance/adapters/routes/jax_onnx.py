@@ -65,6 +65,7 @@ SURFACES = (
         batch=BATCH,
         bfloat16=None,
         recipes=jax2onnx_recipes,
+        # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
     ),
 )

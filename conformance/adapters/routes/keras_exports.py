@@ -115,6 +115,7 @@ def _surface(source: Surface, runtime: str) -> Surface:
         without_dtypes={"bfloat16"},
         batch=_batch(runtime),
         bfloat16=None,
+        # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
     )
 

@@ -1,8 +1,9 @@
 """Route from graphs of ONNX through onnx2tf to LiteRT.
 
 The source is a graph of the adapter of ONNX Runtime, with the newest opset of the release that onnx2tf needs. By
-default, onnx2tf converts inputs with three to five axes to channels last, and most outputs. An output whose shape is
-that of the graph, and not the one with channels last, is not converted.
+default, onnx2tf converts inputs with three to five axes to channels last, and most outputs. The shape of an output
+shows its order, unless the channels and all other axes have the same extent. Then the order is read from the
+conversion, see `read_layouts` in SETUP and docs/findings/onnx2tf.md.
 """
 
 from __future__ import annotations
@@ -51,9 +52,12 @@ try:
     if interpreter.get_signature_list():
         outputs = interpreter.get_signature_runner()(**arrays)
     else:  # inputs and outputs have no names
+        tensors = [tensor["index"] for tensor in interpreter.get_input_details()]
+        for tensor, array in zip(tensors, arrays.values()):
+            interpreter.resize_tensor_input(tensor, array.shape)
         interpreter.allocate_tensors()
-        for tensor, array in zip(interpreter.get_input_details(), arrays.values()):
-            interpreter.set_tensor(tensor["index"], array)
+        for tensor, array in zip(tensors, arrays.values()):
+            interpreter.set_tensor(tensor, array)
         interpreter.invoke()
         results = [interpreter.get_tensor(tensor["index"]) for tensor in interpreter.get_output_details()]
         outputs = {str(n): array for n, array in enumerate(results)}
@@ -86,20 +90,56 @@ onnx2tf.onnx2tf.download_test_image_data = lambda: np.random.default_rng(0).rand
 litert_program = """{LITERT_PROGRAM}"""
 
 
-def convert(model):
+def run_onnx2tf(model, folder, **options):
     log = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(log):
+            return onnx2tf.convert(onnx_graph=model, output_folder_path=folder, non_verbose=True, **options)
+    except SystemExit:  # after an error that is printed in colours
+        raise RuntimeError(" ".join(re.sub("\\x1b.[0-9]*m", "", log.getvalue()).split())) from None
+
+
+def convert(model):
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            with contextlib.redirect_stdout(log):
-                onnx2tf.convert(onnx_graph=model, output_folder_path=folder, non_verbose=True)
-        except SystemExit:  # after an error that is printed in colours
-            raise RuntimeError(" ".join(re.sub("\\x1b.[0-9]*m", "", log.getvalue()).split())) from None
-        return Path(folder, "model_float32.tflite").read_bytes()
+        converted = run_onnx2tf(model, folder)
+        return Path(folder, "model_float32.tflite").read_bytes(), read_layouts(model, converted, folder)
 
 
-def output_shapes(model):
-    dimensions = {{one.name: one.type.tensor_type.shape.dim for one in model.graph.output}}
-    return {{name: tuple(size.dim_value for size in sizes) for name, sizes in dimensions.items()}}
+def extents(value):
+    return tuple(size.dim_value for size in value.type.tensor_type.shape.dim)
+
+
+def with_channels_last(shape):
+    return (shape[0], *shape[2:], shape[1])
+
+
+def hides_order(shape):
+    return len(shape) > 2 and shape == with_channels_last(shape)
+
+
+def read_layouts(model, converted, folder):
+    shapes = {{one.name: extents(one) for one in model.graph.output}}
+    hidden = [name for name, shape in shapes.items() if hides_order(shape) and {{*shape[1:]}} != {{1}}]
+    if not all(converted.onnx_output_layouts[name] for name in hidden):
+        model = onnx.ModelProto.FromString(model.SerializeToString())
+        model.graph.output.extend(model.graph.value_info)
+        converted = run_onnx2tf(model, folder, disable_model_save=True)
+    return {{name: (shape, is_channels_last(name, model.graph, converted)) for name, shape in shapes.items()}}
+
+
+def is_channels_last(name, graph, converted):
+    shapes = {{one.name: extents(one) for one in [*graph.input, *graph.output]}}
+    nodes = {{output: node for node in graph.node for output in node.output}}
+    # A node that is not reported returns the order of its input, except for Reshape, which returns that of ONNX.
+    while name in nodes and hides_order(shapes[name]) and not converted.onnx_output_layouts[name]:
+        sources = [one for one in nodes[name].input if one in shapes]
+        if nodes[name].op_type == "Reshape" or not sources:
+            return False
+        name = sources[0]
+    if name not in nodes:
+        return len(shapes[name]) in (3, 4, 5)
+    shape = [size or 0 for size in converted.outputs[[one.name for one in graph.output].index(name)].shape]
+    return hides_order(shapes[name]) or tuple(shape) != shapes[name]
 
 
 def run_lite_model(lite_model, kernels, **arrays):
@@ -115,32 +155,31 @@ def run_lite_model(lite_model, kernels, **arrays):
         return dict(np.load(Path(folder, "outputs.npz")))
 
 
-def channels_first(array, shape):
+def channels_first(array, layout):
+    shape, is_last = layout
     moved = np.moveaxis(array, -1, 1) if array.ndim in (3, 4, 5) else array
-    return array if array.shape == shape != moved.shape else moved
+    if (array.shape == shape) != (moved.shape == shape):
+        return array if array.shape == shape else moved
+    return moved if is_last else array
 '''
 RESET = "tf_keras.backend.clear_session()\n"
 
 CONVERT = (
     "model = onnx.shape_inference.infer_shapes(model)",  # as exporters do
-    "lite_model = convert(model)",
-    "shapes = output_shapes(model)",
+    "lite_model, layouts = convert(model)",
 )
 
 
-def _model_lines(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str]) -> Sequence[str]:
-    """Return lines that assign `model`, a graph whose weights are constants."""
-    return graph.model_lines(lines, [*inputs, *weights], constant_weights=True, opset_version=OPSET_VERSION)
-
-
-def _export(
-    lines: Sequence[str],
-    weights: Sequence[str],
-    inputs: Sequence[str],
-    sizes: Sizes = FIXED,  # noqa: ARG001 - the models have fixed extents
+def _model_lines(
+    lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], sizes: Sizes = FIXED
 ) -> Sequence[str]:
-    """Return lines that assign `lite_model` and `shapes`, those of the outputs of the graph."""
-    return [*_model_lines(lines, weights, inputs), *CONVERT]
+    """Return lines that assign `model`, a graph whose weights are constants."""
+    return graph.model_lines(lines, [*inputs, *weights], sizes, constant_weights=True, opset_version=OPSET_VERSION)
+
+
+def _export(lines: Sequence[str], weights: Sequence[str], inputs: Sequence[str], sizes: Sizes = FIXED) -> Sequence[str]:
+    """Return lines that assign `lite_model` and `layouts`: of each output, its shape and whether channels are last."""
+    return [*_model_lines(lines, weights, inputs, sizes), *CONVERT]
 
 
 def litert_runner(kernels: str) -> ModelRunner:
@@ -150,7 +189,7 @@ def litert_runner(kernels: str) -> ModelRunner:
         arrays = ", ".join(f"{name}={name}" for name in inputs)
         return (
             f'(output,) = run_lite_model(lite_model, "{kernels}", {arrays}).values()',
-            f'x = channels_first(output, shapes["{graph.OUTPUT_NAME}"])',
+            f'x = channels_first(output, layouts["{graph.OUTPUT_NAME}"])',
         )
 
     return ModelRunner(
@@ -158,7 +197,7 @@ def litert_runner(kernels: str) -> ModelRunner:
         run,
         (
             f'outputs = run_lite_model(lite_model, "{kernels}", **named)',
-            "results = [channels_first(outputs[one], shapes[one]) for one in output_names]",
+            "results = [channels_first(outputs[one], layouts[one]) for one in output_names]",
         ),
     )
 
@@ -190,10 +229,11 @@ def _source() -> Surface:
     return replace(surface, lowerings={**surface.lowerings, "resize": resize})
 
 
-SURFACES = (
+ONES = "np.ones({shape}, {name}.dtype)"
+SURFACES = tuple(
     make_route(
         _source(),
-        f"onnx2tf{ROUTE_ARROW}litert",
+        f"onnx2tf{'.dynamic' if ones else ''}{ROUTE_ARROW}litert",
         "litert",
         _export,
         litert_runner("AUTO"),
@@ -203,9 +243,12 @@ SURFACES = (
         is_independent=False,
         # onnx2tf replaces float16 by float32, and writes operators of TensorFlow for float64 and 8-bit integers.
         without_dtypes=ALL_DTYPES - {"float32"},
+        ones=ones,
         recipes=onnx2tf_recipes,
         batch=BATCH,
         exported={**normalization.NOT_WRITTEN, **affine_grids.NOT_WRITTEN},
+        # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
-    ),
+    )
+    for ones in ("", ONES)
 )

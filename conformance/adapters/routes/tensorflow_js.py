@@ -125,7 +125,7 @@ SURFACES = tuple(
         ones=ones,
         batch=BATCH,
         missing_requirement=missing_node,
-        # Each case starts Node.js.
+        # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
     )
     for ones in ("", ONES)

@@ -61,6 +61,7 @@ SURFACES = tuple(
         ones=ones,
         batch=BATCH,
         bfloat16=None,
+        # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
     )
     for ones in ("", ONES)

@@ -69,6 +69,7 @@ SURFACES = tuple(
         batch=BatchExport(module_lines, (*TORCH_MODULE, *_export_lines("tuple(tensors)"))),
         missing_requirement=compiled.missing_compiler,
         # The compiler takes 5 s for a program alone, and 0.4 s for each of 40 programs in one library.
+        # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
     )
     for ones in ("", ONES)

@@ -106,7 +106,7 @@ SURFACES = tuple(
         without_dtypes={"bfloat16"},
         exported={"quantized_conv"},
         bfloat16=None,
-        # A case takes 0.5 to 0.9 s, or 3 to 4 s on a busy machine.
+        # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
     )
     for runtime, partitioner in PARTITIONERS.items()

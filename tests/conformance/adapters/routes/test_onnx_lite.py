@@ -1,5 +1,6 @@
 """The functions that convert a graph and run the model, with packages that stand in for those of the route."""
 
+import copy
 import subprocess
 import sys
 from types import ModuleType, SimpleNamespace
@@ -13,7 +14,7 @@ from conformance.adapters.routes import onnx_lite
 from conformance.catalogue.loading import load_catalogue
 from conformance.translation.lowering import translate
 
-(ROUTE,) = onnx_lite.SURFACES
+ROUTE = onnx_lite.SURFACES[0]
 CASES = {case.id: case for case in load_catalogue().select("standard")}
 # An interpreter whose model is the text of what it does: it returns its input, raises an exception or ends the process.
 INTERPRETER = """\
@@ -35,6 +36,9 @@ class Interpreter:
     def get_signature_runner(self):
         return self.run
 
+    def resize_tensor_input(self, index, shape):
+        self.shapes = {index: shape}
+
     def allocate_tensors(self):
         self.tensors = {}
 
@@ -45,6 +49,7 @@ class Interpreter:
         return [{"index": 4}]
 
     def set_tensor(self, index, array):
+        assert array.shape == self.shapes[index]
         self.tensors[index] = array
 
     def invoke(self):
@@ -109,17 +114,156 @@ def test_signal_that_ends_the_runtime_ends_the_program(tmp_path, functions):
     [
         ((1, 3, 4, 2), (1, 2, 3, 4), (1, 2, 3, 4)),
         ((1, 2, 3, 4), (1, 2, 3, 4), (1, 2, 3, 4)),  # the shape of the graph
-        ((1, 2, 2), (1, 3, 2), (1, 2, 2)),  # a wrong shape
         ((4, 3), (4, 3), (4, 3)),
     ],
 )
-def test_output_has_channels_first(functions, given, expected, result):
-    assert functions.channels_first(np.zeros(given), expected).shape == result
+@pytest.mark.parametrize("is_last", [False, True])
+def test_order_that_the_shape_shows_is_that_of_the_shape(functions, given, expected, result, is_last):
+    assert functions.channels_first(np.zeros(given), (expected, is_last)).shape == result
 
 
-def test_output_that_may_have_either_order_has_channels_last(functions):
+@pytest.mark.parametrize(("is_last", "rows"), [(True, [[1, 3], [5, 7]]), (False, [[4, 5], [6, 7]])])
+def test_order_that_the_shape_does_not_show_is_that_of_the_layout(functions, is_last, rows):
     array = np.arange(8).reshape(1, 2, 2, 2)
-    assert functions.channels_first(array, array.shape)[0, 1].tolist() == [[1, 3], [5, 7]]
+    assert functions.channels_first(array, (array.shape, is_last))[0, 1].tolist() == rows
+
+
+def graph_model(graph):
+    """Return a model of a graph. Its text is a copy of the model."""
+    return SimpleNamespace(graph=graph, SerializeToString=lambda: graph_model(copy.deepcopy(graph)))
+
+
+def value(name, *shape):
+    dimensions = SimpleNamespace(dim=[SimpleNamespace(dim_value=size) for size in shape])
+    return SimpleNamespace(name=name, type=SimpleNamespace(tensor_type=SimpleNamespace(shape=dimensions)))
+
+
+def node(op_type, inputs, output):
+    return SimpleNamespace(op_type=op_type, input=inputs.split(), output=[output])
+
+
+def model_of(inputs, tensors, output, *nodes):
+    """Return a graph. `tensors` are those that are neither inputs nor the output."""
+    return graph_model(SimpleNamespace(node=nodes, input=inputs, value_info=tensors, output=[output]))
+
+
+def layouts(functions, model, reported, converted):
+    """Return the layouts that are read, and the number of conversions.
+
+    reported: the tensors that onnx2tf reports as channels last. converted: other shapes than those of the graph.
+    """
+    conversions = []
+
+    def convert(*, onnx_graph, disable_model_save=False, **_options):
+        conversions.append(disable_model_save)
+        outputs = onnx_graph.graph.output
+        shapes = [converted.get(one.name, functions.extents(one)) for one in outputs]
+        return SimpleNamespace(
+            onnx_output_layouts={one.name: one.name in reported for one in outputs},
+            outputs=[SimpleNamespace(shape=list(shape)) for shape in shapes],
+        )
+
+    sys.modules["onnx2tf"].convert = convert
+    sys.modules["onnx"].ModelProto = SimpleNamespace(FromString=lambda text: text)
+    return functions.read_layouts(model, functions.run_onnx2tf(model, "folder"), "folder"), conversions
+
+
+SQUARE, CELLS = (1, 2, 2, 2), (1, 2, 2, 2, 9)
+WINDOW_SUMS = model_of(
+    [value("x", 1, 2, 3, 3)],
+    [value("r", 1, 2, 9), value("cells", *CELLS)],
+    value("y", *SQUARE),
+    node("Reshape", "x rows", "r"),
+    node("Gather", "r indices", "cells"),
+    node("ReduceSum", "cells last", "y"),
+)
+
+
+@pytest.mark.parametrize(
+    ("model", "reported", "converted", "is_last"),
+    [
+        # The shape of the tensor before shows the order: nine cells are last in both, and no axis moved.
+        (WINDOW_SUMS, "", {"cells": CELLS}, False),
+        (WINDOW_SUMS, "", {"cells": (1, 2, 2, 9, 2)}, True),
+        (WINDOW_SUMS, "y", {"cells": CELLS}, True),
+        # An input with three to five axes has channels last.
+        (model_of([value("x", *SQUARE)], [], value("y", *SQUARE), node("Neg", "x", "y")), "", {}, True),
+        (model_of([value("x", 1, *SQUARE[:1] * 6)], [], value("y", *SQUARE), node("Neg", "x", "y")), "", {}, False),
+        (model_of([value("x", 1, 8)], [], value("y", *SQUARE), node("Reshape", "x s", "y")), "", {}, False),
+        (
+            model_of(
+                [value("x", *SQUARE)],
+                [value("r", *SQUARE)],
+                value("y", *SQUARE),
+                node("Reshape", "x s", "r"),
+                node("Neg", "r", "y"),
+            ),
+            "",
+            {},
+            False,
+        ),
+        (
+            model_of(
+                [value("x", *SQUARE)],
+                [value("p", *SQUARE)],
+                value("y", *SQUARE),
+                node("MaxPool", "x", "p"),
+                node("Sub", "constant p", "y"),
+            ),
+            "p",
+            {},
+            True,
+        ),
+        (model_of([], [], value("y", *SQUARE), node("Neg", "constant", "y")), "", {}, False),
+        # Fewer than three axes have one order.
+        (
+            model_of(
+                [value("x", 4, 4)],
+                [value("g", 4, 4)],
+                value("y", *SQUARE),
+                node("Neg", "x", "g"),
+                node("Gather", "g i", "y"),
+            ),
+            "",
+            {},
+            False,
+        ),
+    ],
+)
+def test_layout_of_an_output_with_equal_extents(functions, model, reported, converted, is_last):
+    read, conversions = layouts(functions, model, reported.split(), converted)
+    assert read == {"y": (SQUARE, is_last)}
+    # The model that runs has the outputs of the graph. That with all tensors is not written.
+    assert conversions == ([False] if reported == "y" else [False, True])
+    assert [one.name for one in model.graph.output] == ["y"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "converted", "is_last"),
+    [
+        ((1, 2, 3, 2), (1, 3, 2, 2), True),
+        ((1, 2, 3, 2), (1, 2, 3, 2), False),
+        ((1, 2, 4), (1, 1, 2), True),  # a wrong shape
+        ((1, 2, 0, 0), (1, None, None, 2), True),  # symbolic extents
+        ((1, 2, 0, 0), (1, 2, None, None), False),
+        ((2, 2), (2, 2), False),
+        ((), (), False),
+    ],
+)
+def test_layout_that_the_shape_shows_is_read_from_the_conversion_itself(functions, shape, converted, is_last):
+    model = model_of([value("x", *shape)], [], value("y", *shape), node("Neg", "x", "y"))
+    assert layouts(functions, model, [], {"y": converted}) == ({"y": (shape, is_last)}, [False])
+
+
+def test_layout_of_one_cell_and_channel_does_not_matter(functions):
+    shape = (5, 1, 1, 1)
+    model = model_of([value("x", *shape)], [], value("y", *shape), node("Reshape", "x s", "y"))
+    assert layouts(functions, model, [], {})[1] == [False]
+
+
+@pytest.mark.parametrize(("is_last", "shape"), [(True, (1, 4, 2, 3)), (False, (1, 2, 3, 4))])
+def test_order_of_symbolic_extents_is_that_of_the_layout(functions, is_last, shape):
+    assert functions.channels_first(np.zeros((1, 2, 3, 4)), ((1, 4, 0, 0), is_last)).shape == shape
 
 
 def test_error_that_is_printed_before_an_exit_is_an_exception(functions):

@@ -109,14 +109,14 @@ DYNAMIC_ROUTES = [route for route in ROUTES if ".dynamic" in route.name]
 def test_every_exporter_has_a_route_with_symbolic_extents():
     names = {route.name for route in ROUTES}
     # ExecuTorch plans its memory for the largest extents, which these models do not have. Functional models of Keras
-    # contain calls with the extents of the case. Models of jax2onnx and onnx2tf have fixed extents here.
-    without = [route.name for route in ROUTES if re.search("executorch|keras|jax2onnx|onnx2tf", route.name)]
+    # contain calls with the extents of the case. Models of jax2onnx have fixed extents here.
+    without = [route.name for route in ROUTES if re.search("executorch|keras|jax2onnx", route.name)]
     fixed = [route.name for route in ROUTES if route not in DYNAMIC_ROUTES and route.name not in without]
     assert {name.replace(ROUTE_ARROW, f".dynamic{ROUTE_ARROW}") for name in fixed} <= names
 
 
-# Each run of a model with Node.js is a process, which loads the model.
-LOADED_ONCE = [route for route in DYNAMIC_ROUTES if not route.name.startswith("tensorflowjs")]
+# Each run of a model with Node.js, or without TensorFlow, is a process, which loads the model.
+LOADED_ONCE = [route for route in DYNAMIC_ROUTES if not route.name.startswith(("tensorflowjs", "onnx2tf"))]
 
 
 @pytest.mark.parametrize("route", LOADED_ONCE, ids=lambda route: route.name)
