@@ -128,12 +128,14 @@ def as_if_exact(high: Array) -> UnroundedResult:
     return UnroundedResult(FloatPair(high, zero, zero), fail, None, lambda: zero)
 
 
-def selection_result(value: Array, terms: Array | Callable[[], Array]) -> Exact:
+def selection_result(value: Array, terms: Array | Callable[[], Array], *, is_canonical: bool = False) -> Exact:
     """Return the Exact of a result that no rounding touched: a selection, or integers.
 
     value: a new array, which becomes the result's own, NaN made canonical. terms: perhaps to be counted later.
+    is_canonical: whether every NaN already is canonical.
     """
-    make_nan_canonical(value)
+    if not is_canonical:
+        make_nan_canonical(value)
 
     def counted() -> tuple[Array]:
         return (np.broadcast_to(terms() if callable(terms) else terms, value.shape),)

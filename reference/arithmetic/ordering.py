@@ -74,7 +74,9 @@ class DtypeOrder:
 
 
 def with_canonical_nan(x: Array) -> Array:
-    """Return a copy of x in which every NaN is the canonical one: positive, quiet, without payload."""
+    """Return x with every NaN canonical: positive, quiet, without payload. The result is x itself if it has none."""
+    if x.dtype not in FLOAT_DTYPES or (x.dtype in NATIVELY_COMPARED_DTYPES and not _has_nan(x)):
+        return x
     copy = np.array(x)
     make_nan_canonical(copy)
     return copy

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from reference.arguments import FLOAT_DTYPES, Array, PaddingArgument, PerAxis, check_choice, check_dtype, check_image
 from reference.arithmetic.exact import Exact
-from reference.arithmetic.ordering import DtypeOrder, with_canonical_nan
+from reference.arithmetic.ordering import DtypeOrder, make_nan_canonical
 from reference.arithmetic.sums import exact_sums
 from reference.geometry.windows import SliceTuple, Windows, WindowWalk, all_planes_index
 from reference.operators.pooling import window_divisors
@@ -99,7 +99,8 @@ def selection_grad(grad: npt.ArrayLike, x: Array, walk: WindowWalk, order: Dtype
 
 def normalise_nan_and_zero(x: Array) -> Array:
     """Return a copy of x with one kind of NaN and one zero, so that equal elements have equal keys."""
-    numbers = with_canonical_nan(x)
+    numbers = np.array(x)
+    make_nan_canonical(numbers)
     numbers[numbers == 0] = 0
     return numbers
 

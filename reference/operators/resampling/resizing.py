@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from reference.arguments import FLOAT_DTYPES, Array, check_choice, check_image, number_of_dtype
 from reference.arithmetic.exact import Exact, selection_result
+from reference.arithmetic.ordering import with_canonical_nan
 from reference.arithmetic.sums import exact_sums
 from reference.arithmetic.weighted_sums import exact_weighted_sums
 from reference.geometry.axis_weights import AxisWeights
@@ -80,8 +81,11 @@ def resize(
     constant = _extrapolation_value(extrapolation_value, coordinates, x)
     beyond = extrapolated_cells(axes) if coordinates == CROP else None
     if mode == "nearest":
-        copied = _copied_cells(x, axes, nearest_rounding)
-        return selection_result(copied if beyond is None else np.where(beyond, constant, copied), np.ones((), np.int64))
+        # The input is often the smaller array.
+        value = _copied_cells(with_canonical_nan(x), axes, nearest_rounding)
+        if beyond is None:
+            return selection_result(value, np.ones((), np.int64), is_canonical=True)
+        return selection_result(np.where(beyond, constant, value), np.ones((), np.int64))
     unit = _unit_roundoff(x)
     result = exact_weighted_sums(x, call.weights(axes, unit), transposed=False, unit=unit)
     return result if beyond is None else _with_constant(result, beyond, constant)

@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from reference.arithmetic.ordering import DtypeOrder, make_nan_canonical
+from reference.arithmetic.ordering import DtypeOrder, make_nan_canonical, with_canonical_nan
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.float16, np.float32])
@@ -26,3 +26,18 @@ def test_every_nan_becomes_the_canonical_one_wherever_it_stands(dtype, monkeypat
         make_nan_canonical(x)
         assert x[1, 6].tobytes() == canonical.tobytes()
         assert np.isnan(x).sum() == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
+def test_an_array_with_another_nan_is_copied(dtype):
+    other = np.array([1, -np.array(np.nan, dtype), 2], dtype)
+    got, before = with_canonical_nan(other), other.tobytes()
+    assert got[1].tobytes() == np.array(np.nan, dtype).tobytes() != other[1].tobytes()
+    assert other.tobytes() == before
+    assert with_canonical_nan(other[::2]).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, bool])
+def test_an_array_without_nan_is_not_copied(dtype):
+    x = np.array([1, 0, 1], dtype)
+    assert with_canonical_nan(x) is x
