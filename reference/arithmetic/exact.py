@@ -132,7 +132,7 @@ def selection_result(value: Array, terms: Array | Callable[[], Array], *, is_can
     """Return the Exact of a result that no rounding touched: a selection, or integers.
 
     value: a new array, which becomes the result's own, NaN made canonical. terms: perhaps to be counted later.
-    is_canonical: whether every NaN already is canonical.
+    is_canonical: whether every NaN of value is canonical already.
     """
     if not is_canonical:
         make_nan_canonical(value)

@@ -74,7 +74,7 @@ class DtypeOrder:
 
 
 def with_canonical_nan(x: Array) -> Array:
-    """Return x with every NaN canonical: positive, quiet, without payload. The result is x itself if it has none."""
+    """Return x with every NaN canonical: positive, quiet, without payload. Without NaN, the result may be x itself."""
     if x.dtype not in FLOAT_DTYPES or (x.dtype in NATIVELY_COMPARED_DTYPES and not _has_nan(x)):
         return x
     copy = np.array(x)

@@ -54,9 +54,9 @@ def gather(x: Array, maps: Sequence[AxisMap]) -> Array:
 
 
 def gather_pairs(x: Array, axes: Sequence[AxisWeights]) -> tuple[Array, Array]:
-    """Return gather(x) with the weights of the axes as sums high + low, which are off by at most _pair_error.
+    """Return gather(x) with the weights of the axes, as pairs (high, low) whose sums are off by at most _pair_error.
 
-    Weights, products and sums are pairs of float64, too.
+    Weights, products and sums of terms are pairs of float64, too.
     """
     high, low = x, np.zeros_like(x)
     for number, axis in reversed([*enumerate(axes, 2)]):
@@ -80,7 +80,7 @@ def _pair_error(axes: Sequence[AxisWeights]) -> float:
     u is 2**-53, T the number of cells that an output cell reads on one axis, and B the part of S on this axis.
 
     1. A term x · w is off by at most 12u²|x||w|: the weight by u², the product of the two remainders by u², the
-       products with one remainder by u² each, and the two additions of numbers of at most 3u by 6u²; two to spare.
+       products with one remainder by u² each, and the two additions of numbers of at most 3u by 6u². Two u² are slack.
     2. Each addition of a term adds a remainder of at most uB and one of at most 3uB, and adds both to a sum of at most
        (T + 3)uB. These are off by at most 4u²B and (T + 3)u²B.
 
@@ -119,7 +119,7 @@ def _growth(axes: Sequence[AxisWeights]) -> int:
 
 
 def _weighted_pairs(wide: Array, axes: Sequence[AxisWeights], magnitude: Array) -> FloatPair:
-    """Return the sums, exact if the weights are short.
+    """Return the sums, from exact slices if numerators and denominators are short.
 
     Then slices of the elements are so short that any order of adding is exact, and their sums are divided.
     """
@@ -140,14 +140,14 @@ def _weighted_pairs(wide: Array, axes: Sequence[AxisWeights], magnitude: Array) 
 
 
 def _rounded_pairs(wide: Array, axes: Sequence[AxisWeights], magnitude: Array) -> FloatPair:
-    """Return the sums from weights that are rounded twice, or an infinite error where numbers are tiny or huge."""
+    """Return the sums from weights as pairs of float64. If a number is tiny or huge, the errors are infinite."""
     sizes = np.abs(wide[wide != 0])
     if not ((sizes >= SMALLEST_ROUNDED) & (sizes <= 1 / SMALLEST_ROUNDED)).all():
         return add_parts([], magnitude.shape, np.inf)
     return FloatPair(*gather_pairs(wide, axes), magnitude * _pair_error(axes))
 
 
-# No product of such an element with up to four weights leaves the range of float64, nor the remainders of the product.
+# The product of such an element and up to four weights, and its remainders, are in the range of float64.
 SMALLEST_ROUNDED = 2.0**-400
 
 

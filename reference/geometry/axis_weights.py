@@ -23,8 +23,8 @@ class AxisWeights:
 
     cells: int64. numerators: weights times denominators, Python's integers. denominators: (1, 1), (output, 1) or
     (output, taps), Python's integers. near, errors: cells that a kernel may read, which are more, and the largest
-    error of their weights, float64; see weight_errors. terms: the number of terms of each output cell, int64; further
-    cells of a row have the weight 0.
+    error of their weights, float64; see weight_errors. terms: the number of terms of each output cell, int64; the
+    other cells of a row have the weight 0.
     """
 
     size: int
@@ -97,7 +97,7 @@ class AxisWeights:
         return transposed.with_short_denominator()
 
     def with_short_denominator(self) -> AxisWeights:
-        """Return the same weights over one denominator, if it is short."""
+        """Return the same weights over one denominator, if it is at most MAX_SHORT_DENOMINATOR."""
         common = 1
         for one in set(self.denominators.flat):
             common = math.lcm(common, one)
@@ -113,7 +113,7 @@ class AxisWeights:
 
     @cached_property
     def weight_remainders(self) -> Array:
-        """What rounding dropped from `weights`, float64, rounded once."""
+        """The exact weights minus `weights`, float64, rounded once."""
         ratios = [weight.as_integer_ratio() for weight in self.weights.ravel().tolist()]
         parts = (np.array(part, object).reshape(self.cells.shape) for part in zip(*ratios, strict=True))
         rounded, unit = parts
@@ -121,7 +121,7 @@ class AxisWeights:
         return remainders.astype(np.float64)
 
     def weights_of(self, row: int) -> dict[int, Fraction]:
-        """Return the sum of the weights of each cell that an output cell reads, but those that are 0."""
+        """Return the weights with which an output cell reads each cell, without those that are 0."""
         denominators = np.broadcast_to(self.denominators, self.numerators.shape)[row].tolist()
         total: dict[int, Fraction] = {}
         for cell, numerator, denominator in zip(
@@ -138,8 +138,9 @@ MAX_SHORT_DENOMINATOR = 2**52
 def _by_cell(size: int, cells: Array, values: Array, divisors: Array) -> tuple[Array, Array, Array]:
     """Return for each cell the rows that read it, their values and the divisors of these rows.
 
-    cells, values: (rows, taps). divisors: (rows, 1) or (1, 1). Returns arrays (size, most rows of a cell), filled with
-    0 / 1. Values of one row and cell are added, but positive and negative ones separately: infinities need the signs.
+    cells, values: (rows, taps). divisors: (rows, 1) or (1, 1). Returns arrays (size, most rows of a cell). Unused
+    elements have the value 0 and the divisor 1. Values of one row and cell are added, but positive and negative ones
+    separately: infinities need the signs.
     """
     keys = (cells * len(cells) + np.arange(len(cells))[:, None]) * 2 + (values < 0).astype(np.int64)
     different, index = np.unique(keys, return_inverse=True)

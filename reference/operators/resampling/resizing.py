@@ -81,7 +81,7 @@ def resize(
     constant = _extrapolation_value(extrapolation_value, coordinates, x)
     beyond = extrapolated_cells(axes) if coordinates == CROP else None
     if mode == "nearest":
-        # The input is often the smaller array.
+        # NaN is made canonical in the input, which is often smaller than the result.
         value = _copied_cells(with_canonical_nan(x), axes, nearest_rounding)
         if beyond is None:
             return selection_result(value, np.ones((), np.int64), is_canonical=True)
