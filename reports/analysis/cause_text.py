@@ -175,9 +175,13 @@ def effect_text(result: ResultRecord, case: CaseRecord, severity: Severity, answ
     return EFFECTS[severity](result, case)
 
 
+REPEATED_CRASH = re.compile(r"^crashed \((.*?)\), then, in a separate process, .*", re.DOTALL)
+"""The message of a program that ended a process and had another outcome in a process of its own."""
+
+
 def _own_message(result: ResultRecord) -> str:
     """Return the message of the surface, without the comparison with its declaration and without earlier output."""
-    message = (result.message or "").partition(LAST_OUTPUT)[0]
+    message = REPEATED_CRASH.sub(r"\1", result.message or "").partition(LAST_OUTPUT)[0]
     return message.partition("; ")[2] if message.startswith(ANSWER_PREFIX) else message
 
 
