@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conformance import CatalogueError
+from conformance.adapters.api.resizing.rules import LANCZOS_MODES
 from conformance.cases.arrays import SHORT_FLOATS, dtype_kind
 from conformance.cases.generators import SPECIAL_VALUES, DtypeKind
 from conformance.cases.operators import OPERATORS, PARAMETERS, Arithmetic, Geometry, Operator, PadMode, ParameterKind
@@ -46,6 +47,8 @@ MAX_SLOW_TERMS = 8_000
 """Maximum number of terms of the operators for which the reference is slow."""
 MAX_BINNED_CELLS = 150
 """Maximum number of output cells of an operator that is computed bin by bin."""
+MAX_WEIGHTED_CELLS = 2000
+"""Maximum extent of the output in a gradient of resizing whose weights are divided by their sums."""
 MAX_DRAW_ATTEMPTS = 400
 """Maximum number of draws until one is valid and affordable."""
 SIZE_KINDS = frozenset(
@@ -253,7 +256,7 @@ def is_affordable(candidate: Candidate) -> bool:
     """Check that a candidate is valid and that the reference computes it in a fraction of a second."""
     if not candidate.is_valid():
         return False
-    if _has_too_many_bins(candidate):
+    if _has_too_many_bins(candidate) or _has_too_many_weights(candidate):
         return False
     candidate = candidate.valid
     slow = _has_slow_reference(OPERATORS[candidate.operator])
@@ -272,6 +275,16 @@ def _has_too_many_bins(candidate: Candidate) -> bool:
         OPERATORS[candidate.operator].geometry in {Geometry.BINS, Geometry.FRACTIONS}
         and math.prod(candidate.per_axis("output_size")) > MAX_BINNED_CELLS
     )
+
+
+def _has_too_many_weights(candidate: Candidate) -> bool:
+    """Check whether the exact weights of a gradient of resizing take more than a fraction of a second."""
+    if candidate.operator != "resize_grad":
+        return False
+    step = case_step(candidate.valid.case)
+    given = step.parameters
+    is_divided = given["mode"] in LANCZOS_MODES or given.get("antialias") or given.get("exclude_outside")
+    return bool(is_divided) and max(axis.output for axis in step.resampled) > MAX_WEIGHTED_CELLS
 
 
 def count_terms(candidate: Candidate) -> int:
