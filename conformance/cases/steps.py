@@ -103,6 +103,16 @@ class Step:
         equal = all(before == after for before, after in self.padding)
         return tuple(before for before, _ in self.padding) if equal else None
 
+    def rewritten(self, rewrite: Rewrite) -> tuple[Step, ...]:
+        """Return the steps that replace this step. They are cached, because surfaces use the same ones."""
+        if rewrite not in self._rewritten:
+            self._rewritten[rewrite] = rewrite(self)
+        return self._rewritten[rewrite]
+
+    @cached_property
+    def _rewritten(self) -> dict[Rewrite, tuple[Step, ...]]:
+        return {}
+
     @cached_property
     def windows(self) -> Windows:
         """The positions of the windows."""
@@ -211,6 +221,10 @@ class Step:
     def reading_output_of(self, before: Step) -> Step:
         """Return a copy of the step that reads the output of another step."""
         return replace(self, shape=before.output)
+
+
+Rewrite = Callable[[Step], tuple[Step, ...]]
+"""Function that returns the steps that replace a step, none if it does not apply."""
 
 
 def _quotient(number: int, divisor: int) -> int:

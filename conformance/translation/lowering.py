@@ -74,7 +74,7 @@ def _translate(case: Case, surface: Surface) -> Program | Unsupported:
     unsupported = next((part for part in lowered if isinstance(part, Unsupported)), None)
     if unsupported is not None or surface.with_sizes is None:
         return unsupported or _steps_program(case, surface, lowered)
-    sizes = other_sizes(case, lambda other: _lower_steps(other, surface))
+    sizes = other_sizes(case, lambda other: lowered if other is case else _lower_steps(other, surface))
     if isinstance(sizes, Unsupported):
         return sizes
     return _steps_program(case, surface.with_sizes(surface, sizes), lowered)

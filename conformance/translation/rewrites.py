@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -17,10 +17,7 @@ from conformance.cases.compositions import (
     window_sum_as_convolution,
 )
 from conformance.cases.operators import Rounding
-from conformance.cases.steps import BuildingBlock, Step, split_counted_zeros, split_padding
-
-Rewrite = Callable[[Step], tuple[Step, ...]]
-"""Function that returns the steps that replace a step, none if it does not apply."""
+from conformance.cases.steps import BuildingBlock, Rewrite, Step, split_counted_zeros, split_padding
 
 
 def pad_lowest_then_max(step: Step) -> tuple[Step, ...]:

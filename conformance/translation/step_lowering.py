@@ -147,7 +147,7 @@ def _single_call(step: Step, surface: Surface) -> LoweredStep | None:
     # Bins of an empty axis are no windows.
     if not rewrites or 0 in step.shape or _fits_every_size(step, surface):
         return None
-    for part in (part for rewrite in rewrites for part in rewrite(step)):
+    for part in (part for rewrite in rewrites for part in step.rewritten(rewrite)):
         code = _native_call(part, surface)
         lowered = _fallback(part, surface) if isinstance(code, Unsupported) else (_step_lines(part, surface, code),)
         if isinstance(lowered, tuple) and len(lowered[0]) == 1:
@@ -175,7 +175,7 @@ def _rewrite(step: Step, surface: Surface) -> LoweredStep | Unsupported | None:
     """
     unsupported: Unsupported | None = None
     for rewrite in REWRITES.get(step.operator, ()) if surface.allows_compositions else ():
-        steps = rewrite(step)
+        steps = step.rewritten(rewrite)
         parts = [lower_step(part, surface, native_only=False, inner=True) for part in steps]
         lowered = [part for part in parts if not isinstance(part, Unsupported)]
         if steps and len(lowered) == len(parts):

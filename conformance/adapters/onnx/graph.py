@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeGuard
 
@@ -104,6 +105,13 @@ class GraphBuilder:
         return tensor
 
 
+# Several runtimes compute the same graph of a case.
+@lru_cache(maxsize=32)
+def parse_graph(lines: tuple[str, ...], names: tuple[str, ...]) -> GraphBuilder:
+    """Return the nodes and constants of lines. They are cached and must not be changed."""
+    return GraphBuilder(lines, names)
+
+
 def _is_node_call(part: ast.expr) -> TypeGuard[ast.Call]:
     """Whether the expression calls a node: a name that starts with a capital letter."""
     return isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id[0].isupper()
@@ -139,7 +147,7 @@ def model_lines(
     opset_version: the version of the operators, for a runtime that does not take the newest ones.
     """
     # A graph cannot return an input, so an empty program is the identity.
-    graph = GraphBuilder(lines or ["x = Identity(x)"], names)
+    graph = parse_graph(tuple(lines) or ("x = Identity(x)",), tuple(names))
     weights = [name for name in names if name in WEIGHTS] if constant_weights else []
     constants = [f'numpy_helper.from_array({name}, "{name}")' for name in (*weights, *graph.constants)]
     inputs = [f'"{name}": {name}' for name in names if name not in weights]
