@@ -17,6 +17,7 @@ from conformance.catalogue import export as exports
 from conformance.judging import ledger
 from tests.support.guarded_command import bounded, check_printable, command
 from tests.support.mutated_documents import bytes_changed, changed, dumped, hostile
+from tests.support.nightly import only_nightly
 
 SECTIONS = ("cases", "questions", "rejects")
 SWEEP = {
@@ -93,6 +94,7 @@ def commands_on(folder, path, turn):
 TURNS = st.integers(0, 4)
 
 
+@only_nightly
 @hostile(6000)
 @given(document=changed(CATALOGUES), turn=TURNS)
 def test_changed_case_file(folder, document, turn):

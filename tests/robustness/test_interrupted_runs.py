@@ -20,6 +20,7 @@ from reports.results import decode_line, reader
 from tests import ROOT
 from tests.support import example_results, interrupted_run, planted_bugs
 from tests.support.fake_backends import family
+from tests.support.nightly import only_nightly
 from tests.support.started_workers import children, gone, listed, members, soon
 
 HERE = Path(__file__).parent
@@ -138,6 +139,7 @@ def test_interrupt_while_a_backend_is_imported_leaves_no_worker(tmp_path):
     assert time.monotonic() - start < 90
 
 
+@only_nightly
 def test_terminated_exploration_writes_its_findings(tmp_path):
     path = tmp_path / "cases" / "planted" / "pooling" / "min_pool.yaml"
     arguments = ["explore", "--backend", "planted", "--surface", "planted.dilated-extent", "--operator", "min_pool"]
@@ -199,6 +201,7 @@ def test_report_on_a_full_disk_does_not_change_the_previous_one(tmp_path):
     assert sorted(one.name for one in tmp_path.glob("*report*")) == ["report.html"]
 
 
+@only_nightly
 def test_two_runs_do_not_write_the_same_file(tmp_path):
     path = tmp_path / "fake.jsonl"
     with suite(ROOT / "tests" / "support" / "interrupted_run.py", tmp_path) as process:

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests import ROOT
+from tests.support.nightly import only_nightly
 
 NAME, GRADIENT = "window_sum", "window_sum_grad"
 IDS = [f"{NAME}/1d-padding", f"{GRADIENT}/1d-stride"]
@@ -39,6 +40,7 @@ def ended(tmp_path_factory):
     return dict(zip(COMMANDS, json.loads(process.stdout), strict=True))
 
 
+@only_nightly
 def test_its_cases_are_checked_frozen_and_listed(ended):
     status, checked = ended["check"]
     # A slow check prints its progress first.

@@ -16,6 +16,7 @@ from conformance.judging.expected import compute_expected
 from conformance.judging.verdict import judge_outcome
 from conformance.translation.lowering import translate
 from tests import ROOT
+from tests.support.nightly import only_nightly
 from tests.support.planted_bugs import PACKAGE_FOLDER, smallest_cases
 
 try:
@@ -75,6 +76,7 @@ def test_metadata_matches_the_project_file():
     assert (metadata / "entry_points.txt").read_text("utf-8") == f"[{registry.ENTRY_POINT_GROUP}]\n{points}"
 
 
+@only_nightly
 def test_bugs_cover_every_depth_and_every_kind_of_outcome(planted, verdicts):
     depths = [bug.depth for bug in planted.BUGS.values()]
     assert len(depths) >= 44

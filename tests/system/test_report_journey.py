@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.browser_pages import expect
-from tests.support.nightly import NIGHTLY
+from tests.support.nightly import NIGHTLY, only_nightly
 
 LINKS = """
 () => [...document.querySelectorAll("#pages a[href^='#']")].map((link) => link.getAttribute("href"))
@@ -106,6 +106,7 @@ def file(results, earlier, tmp_path_factory):
     return path
 
 
+@only_nightly
 def test_every_link_has_a_target(visit, file):
     page = visit(file)
     links = sorted(set(page.evaluate(LINKS)))

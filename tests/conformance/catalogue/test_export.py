@@ -22,6 +22,7 @@ from conformance.judging import ledger
 from conformance.judging.expected import compute_expected
 from reports.results import reader
 from tests.support.fake_backends import family, load
+from tests.support.nightly import only_nightly
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"
 PLAIN = f"id: a, {X}, window: 2, expect: [[[[5, 7], [13, 15]]]]"
@@ -107,6 +108,7 @@ def test_every_case_comes_back_as_it_was(catalogue, smoke):
         assert compute_expected(one).digest == compute_expected(other).digest
 
 
+@only_nightly
 def test_a_case_of_every_operator_and_special_value_comes_back(catalogue, tmp_path):
     of_each = {
         (case.operator, case.parameters.get("output"), word): case

@@ -14,7 +14,7 @@ from conformance.execution.run import Run
 from conformance.judging.ledger import Ledger
 from reports.results import reader
 from tests.support.fake_backends import CRASHES, backend, declares, load, surface
-from tests.support.nightly import NIGHTLY
+from tests.support.nightly import NIGHTLY, only_nightly
 
 X = "x: {values: arange, shape: [1, 1, 4, 4]}"
 TEXTS = (f"id: a, {X}, window: 2", f"id: q, {X}, window: 2, stride: 1", f"id: c, {X}, window: 3")
@@ -92,6 +92,7 @@ def contradicting(folder):
     return Run(backend(wavers, crashes), catalogue, Ledger(), python=sys.executable)
 
 
+@only_nightly
 def test_contradiction_across_an_interruption_is_detected(tmp_path):
     path = tmp_path / "whole.jsonl"
     contradicting(tmp_path).execute(path)

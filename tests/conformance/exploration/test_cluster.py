@@ -66,6 +66,7 @@ def dask(tmp_path):
     started.end()
 
 
+@only_nightly
 def test_a_worker_is_killed_while_it_runs_a_shard_and_another_one_joins(dask, tmp_path, local_output):
     first, second = dask.worker(), dask.worker()
     killed = []
@@ -103,6 +104,7 @@ class WorkersOfSize:
         return ((item, item.function(*item.arguments)) for item in items)
 
 
+@only_nightly
 @pytest.mark.parametrize("size", [0, 7] if NIGHTLY else [7])
 def test_the_number_of_shards_does_not_matter(tmp_path, local_output, size):
     assert explore(ClusterEvaluator(SPEC, WorkersOfSize(size)), tmp_path) == local_output
@@ -132,7 +134,7 @@ def test_a_worker_with_another_ledger_is_rejected():
 
 def test_the_command_line_explores_on_a_cluster(dask, tmp_path, conformance):
     dask.worker()
-    options = ("--backend", "planted", "--surface", "planted.dilated-extent", "--operator", "min_pool", "--cases", 60)
+    options = ("--backend", "planted", "--surface", "planted.dilated-extent", "--operator", "min_pool", "--cases", 20)
     outputs = []
     for scheduler in ((), ("--scheduler", dask.address)):
         status, out, _ = conformance("explore", *options, *scheduler, "--jobs", 1, "--out", tmp_path / "explored")

@@ -26,6 +26,7 @@ from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace, is_affordable
 from conformance.judging.expected import compute_expected
 from conformance.judging.ledger import Ledger
+from tests.support.nightly import only_nightly
 
 NATIVE = Program("some.surface", "native", "def run(x): return x")
 TIED = Candidate(
@@ -152,6 +153,7 @@ def test_draws_in_a_domain_observe_its_convention(domain, sweeps):
         assert len(inside) > len(found) / 4 > 3, operator
 
 
+@only_nightly
 def test_about_half_of_all_draws_observe_no_convention(sweeps):
     # A surface is checked there only if it declares its answer. Small planes often have equal maxima.
     needed = 68  # more than 45 % of 150

@@ -21,6 +21,7 @@ from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace, count_terms
 from conformance.judging.ledger import Ledger
 from tests.support import fake_backends
+from tests.support.nightly import only_nightly
 
 RIGHT = "x.mean(axis=tuple(range(2, x.ndim)), keepdims=True)"
 MAX_CORRECT_EXTENT = 1023
@@ -52,6 +53,7 @@ def explore(sweeps):
     return explorer.findings.findings
 
 
+@only_nightly
 @pytest.mark.usefixtures("low_limits")
 def test_a_bug_in_large_cases_is_found_by_comparing_surfaces(sweeps):
     (finding,) = explore(sweeps)

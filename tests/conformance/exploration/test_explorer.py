@@ -127,6 +127,7 @@ def test_a_crash_is_a_finding(sweeps, monkeypatch):
     assert finding.surfaces == ("planted.crash-of-two-channels-for-one",)
 
 
+@only_nightly
 @pytest.mark.usefixtures("planted")
 def test_a_hang_is_a_finding_but_a_slow_large_case_is_not(sweeps, monkeypatch):
     monkeypatch.setitem(diagnosis.MAX_FATAL_EVALUATIONS, "timed_out", 3)

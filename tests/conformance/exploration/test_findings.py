@@ -20,6 +20,7 @@ from conformance.judging import ledger
 from conformance.judging.ledger import Ledger
 from reports.results.exploration import OracleKind
 from reports.results.vocabulary import DifferenceKind, Status
+from tests.support.nightly import only_nightly
 from tests.support.planted_evaluator import evaluator_of, explore
 
 VALUE = Symptom(DifferenceKind.VALUE)
@@ -36,6 +37,7 @@ def test_known_deviations_are_only_counted(sweeps):
     assert collector.add([known], 0) == []
 
 
+@only_nightly
 @pytest.mark.usefixtures("planted")
 def test_differences_with_one_cause_are_grouped(sweeps):
     explorer = explore(evaluator_of("dilated-extent"), sweeps, 90, "min_pool")

@@ -13,6 +13,7 @@ from conformance.exploration.promote import promote_finding
 from conformance.exploration.symptoms import OracleName, Symptom
 from reports.results.exploration import OracleKind
 from reports.results.vocabulary import DifferenceKind
+from tests.support.nightly import only_nightly
 
 LEVELS = {
     "rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (2,), "stride": (1,), "dilation": (1,),
@@ -143,6 +144,7 @@ def test_each_backend_has_its_own_script(tmp_path):
     assert scripts == [f"repro/numpy/{finding.id}.py", f"repro/numpy@other/{finding.id}.py"]
 
 
+@only_nightly
 def test_an_exploration_deletes_earlier_output_of_its_backend(conformance, tmp_path):
     write_output(tmp_path, finding_of())
     write_output(tmp_path, finding_of(), backend="numpy@other")

@@ -7,6 +7,7 @@ import yaml
 
 from conformance.catalogue import loading
 from conformance.exploration.promote import promote_finding
+from tests.support.nightly import only_nightly
 
 
 @pytest.fixture
@@ -43,6 +44,7 @@ def test_a_finding_becomes_a_case(output, conformance, tmp_path):
     assert len(yaml.safe_load((home / "min_pool.yaml").read_text("utf-8"))["cases"]) == 2
 
 
+@only_nightly
 def test_a_promoted_case_needs_its_file(output, tmp_path):
     folder, _, _ = output
     header = json.loads((folder / "results" / "planted.jsonl").read_text("utf-8").splitlines()[0])

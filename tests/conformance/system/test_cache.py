@@ -17,6 +17,7 @@ from conformance.execution.expectation_cache import SOURCE_FILES
 from conformance.system import cache, signing
 from conformance.system.cache import Cache
 from conformance.system.signing import SIGNATURE_BYTES
+from tests.support.nightly import only_nightly
 
 ROOT = Path(__file__).parents[3]
 
@@ -321,6 +322,7 @@ def test_links_are_not_followed(tmp_path, linked):
     assert target.read_bytes() == content
 
 
+@only_nightly
 def test_replaced_files_run_no_code(tmp_path):
     """Start the command with caches whose values are pickles that write a file, and with changed programs."""
     home, note = tmp_path / "home", tmp_path / "note"

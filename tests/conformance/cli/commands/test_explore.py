@@ -6,6 +6,7 @@ import pytest
 
 from conformance.catalogue import loading
 from conformance.exploration.explorer import Explorer, StopCondition
+from tests.support.nightly import only_nightly
 
 
 @pytest.fixture
@@ -84,6 +85,7 @@ def test_a_missing_interpreter_is_reported_in_one_line(conformance, tmp_path):
     assert "No such file" in err[-1]
 
 
+@only_nightly
 @pytest.mark.usefixtures("planted")
 def test_findings_before_an_interruption_are_written(conformance, monkeypatch, tmp_path):
     explore_until = Explorer.explore

@@ -12,6 +12,7 @@ from conformance.execution.releases import history_run
 from conformance.execution.releases.environments import ReleaseEnvironments
 from conformance.judging.ledger import load_ledger
 from tests.support import fake_backends
+from tests.support.nightly import only_nightly
 from tests.support.package_folder import RAISES, WRONG_SHAPE, use_packages, write_packages
 
 CASE = "max_pool/book-loops"
@@ -95,6 +96,7 @@ def test_results_of_releases_are_apart_from_those_of_the_current_one(tmp_path, c
     assert header["backend"] == "fake@1.4.0"
 
 
+@only_nightly
 @pytest.mark.usefixtures("releases")
 def test_resume_runs_complete_releases_no_more(tmp_path):
     assert run_history("--versions", "1.4") == 0
@@ -148,6 +150,7 @@ class InlineWorkers:
             yield item, item.function(*item.arguments)
 
 
+@only_nightly
 def test_releases_that_run_at_the_same_time_give_the_same_history(releases, monkeypatch, tmp_path, capsys):
     assert run_history("--versions", "1.1..1.4") == 0
     expected, folder = capsys.readouterr().out, tmp_path / "build/conformance/history"
@@ -161,6 +164,7 @@ def test_releases_that_run_at_the_same_time_give_the_same_history(releases, monk
     assert len(releases) == 8
 
 
+@only_nightly
 @pytest.mark.usefixtures("releases")
 def test_releases_that_cannot_be_run_in_parallel_are_named(monkeypatch, capsys):
     monkeypatch.setattr(history, "ProcessWorkers", InlineWorkers)

@@ -11,6 +11,7 @@ from conformance import ConformanceError, IncompleteRun
 from conformance.execution.distributed import cluster as execution_cluster
 from conformance.execution.distributed.cluster import ProcessWorkers, WorkItem
 from tests.support.dask_clusters import Cable, Cluster, ending, noted, raising, until
+from tests.support.nightly import only_nightly
 
 pytest.importorskip("distributed")
 SQUARES = [(str(number), number * number) for number in range(6)]
@@ -100,6 +101,7 @@ def test_item_of_a_disconnected_worker_is_run_by_another(dask, tmp_path):
     cable.remove()
 
 
+@only_nightly
 def test_lost_scheduler_is_one_error_line(dask, tmp_path, monkeypatch):
     monkeypatch.setattr(execution_cluster, "SCHEDULER_TIMEOUT_SECONDS", 10)
     dask.worker()

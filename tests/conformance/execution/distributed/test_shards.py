@@ -15,6 +15,7 @@ from conformance.execution.selection import Selection
 from conformance.execution.targets import RunTarget
 from tests.conformance.execution.distributed.test_merge import without_times
 from tests.support.dask_clusters import Cable, Cluster, until
+from tests.support.nightly import only_nightly
 from tests.support.started_workers import children
 
 pytest.importorskip("distributed")
@@ -75,6 +76,7 @@ class UnusedWorkers:
         return iter(())
 
 
+@only_nightly
 def test_shard_of_a_killed_worker_is_run_by_another(dask, tmp_path, undivided):
     first, second = dask.worker(), dask.worker()
 

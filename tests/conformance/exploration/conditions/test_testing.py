@@ -23,6 +23,7 @@ from conformance.exploration.mixing import mixed_candidates
 from conformance.exploration.space import OperatorSpace
 from conformance.exploration.symptoms import Symptom
 from reports.results.vocabulary import DifferenceKind
+from tests.support.nightly import only_nightly
 from tests.support.planted_evaluator import evaluator_of
 
 LEVELS = {
@@ -129,6 +130,7 @@ def test_cases_that_differ_with_other_numbers_are_hidden(space):
     assert found == ("an axis with padding before",)
 
 
+@only_nightly
 def test_a_diagnosis_has_the_results_of_the_tests(planted, space):
     """`clipped-start-of-dilated-windows` needs padding before and dilation on one axis."""
     surface, symptom = "planted.clipped-start-of-dilated-windows", Symptom(DifferenceKind.VALUE)
