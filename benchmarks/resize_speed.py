@@ -18,6 +18,7 @@ import argparse
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import lru_cache
 from statistics import median
 
 import numpy as np
@@ -111,6 +112,25 @@ def double_by_neighbours(x: np.ndarray) -> np.ndarray:
     return x
 
 
+def add_last_terms(x: np.ndarray) -> np.ndarray:
+    """Add the last term of each sum and of each bound, round the sums to float32, and scale the bounds.
+
+    All other terms are computed before. A sum and a bound have two terms or more, so that no method needs less.
+    """
+    sums, bounds = last_terms(x.shape)
+    high = sums[0] + sums[1]
+    value = high.astype(np.float32)
+    magnitude = bounds[0] + bounds[1]
+    magnitude * 2.0**-24
+    return value
+
+
+@lru_cache(maxsize=1)
+def last_terms(shape: tuple[int, ...]) -> np.ndarray:
+    """Return two pairs of arrays with the shape of a result."""
+    return np.random.default_rng(2).standard_normal((2, 2, *shape[:2], *(SCALE * n for n in shape[2:])))
+
+
 def ratio_to_linear(function: Callable[[np.ndarray], np.ndarray], rounds: int, *, is_value: bool = True) -> float:
     """Return how many times as fast as onnx's linear resize a function is."""
     x = np.random.default_rng(1).standard_normal(SHAPE, dtype=np.float32)
@@ -166,6 +186,11 @@ def section(rounds: int) -> list[str]:
         "- the float32 values without a bound, from the weights 1/4 and 3/4 of scale 2: "
         f"{ratio_to_linear(double_by_neighbours, rounds):.0f}",
         f"- filling the five arrays of a result with a constant: {ratio_to_linear(fill, rounds, is_value=False):.0f}",
+        "- the last addition of each sum and of each bound, the rounding of the sums, and the unit of the bounds: "
+        f"{ratio_to_linear(add_last_terms, rounds, is_value=False):.0f}",
+        "",
+        "A sum and its bound each have two terms or more. Therefore the last line is an upper limit for every method that "
+        "uses NumPy.",
         "",
         *OLDER_EVALUATOR,
         "",
