@@ -189,8 +189,8 @@ def section(rounds: int) -> list[str]:
         "- the last addition of each sum and of each bound, the rounding of the sums, and the unit of the bounds: "
         f"{ratio_to_linear(add_last_terms, rounds, is_value=False):.0f}",
         "",
-        "A sum and its bound each have two terms or more. Therefore the last line is an upper limit for every method that "
-        "uses NumPy.",
+        "A sum and its bound each have two terms or more. Therefore the last line is an upper limit for every method "
+        "that uses NumPy.",
         "",
         *OLDER_EVALUATOR,
         "",
