@@ -91,23 +91,7 @@ class Connection:
         # An earlier program may have removed the folder of temporary files.
         os.makedirs(tempfile.gettempdir(), exist_ok=True)
         self._temporary_folder = tempfile.mkdtemp(prefix="conformance-worker-")
-        self.process = subprocess.Popen(  # noqa: S603 - the interpreter that the user named
-            [python, "-u", str(WORKER_FILE), *command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=CHUNK_BYTES,
-            env={
-                **os.environ,
-                **ONE_THREAD_VARIABLES,
-                **(variables or {}),
-                "TMPDIR": self._temporary_folder,
-                TEMPORARY_FOLDER_VARIABLE: self._temporary_folder,
-                processes.WORKER_VARIABLE: self._process_mark,
-            },
-            # A process group of its own: Ctrl-C reaches the suite only, and the group can be killed as a whole.
-            start_new_session=True,
-        )
+        self.process = self._start_process([python, "-u", str(WORKER_FILE), *command], variables or {})
         for stream in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(OSError):  # above the limit of this user; the default size works too
                 fcntl.fcntl(_require_pipe(stream), fcntl.F_SETPIPE_SZ, PIPE_BUFFER_BYTES)
@@ -118,6 +102,28 @@ class Connection:
         self._requests: deque[str] = deque()
         self._stderr = bytearray()
         self._killed = threading.Event()
+        self._start_threads()
+
+    def _start_process(self, command: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - the interpreter that the user named
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=CHUNK_BYTES,
+            env={
+                **os.environ,
+                **ONE_THREAD_VARIABLES,
+                **variables,
+                "TMPDIR": self._temporary_folder,
+                TEMPORARY_FOLDER_VARIABLE: self._temporary_folder,
+                processes.WORKER_VARIABLE: self._process_mark,
+            },
+            # A process group of its own: Ctrl-C reaches the suite only, and the group can be killed as a whole.
+            start_new_session=True,
+        )
+
+    def _start_threads(self) -> None:
         # Standard error must be read all the time: a framework that fills the pipe would block.
         self._stderr_thread = threading.Thread(target=self._read_stderr, daemon=True)
         self._stderr_thread.start()

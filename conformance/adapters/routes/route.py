@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 from conformance.adapters.api import (
@@ -147,6 +148,20 @@ def _route_batch(
     return RouteBatch(part, lines, to_numpy, batch.max_programs, evaluation)
 
 
+def _program_wrapper(
+    export: SourceExport, runner: ModelRunner | None, ones: str, sizes: Sizes, *, channels_last: bool
+) -> ProgramWrapper:
+    """Return how a program is exported and run. Without a runner, it returns its input after the export."""
+
+    def wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
+        weights, inputs = split_names(names)
+        varying = {name: one.channels_last() if channels_last else one for name, one in sizes.items() if name in inputs}
+        ran = runner.lines(inputs, varying, ones) if runner else ["x = np.asarray(x)"]
+        return [*export(lines, weights, inputs, varying), *ran]
+
+    return wrap
+
+
 def make_route(
     source: Surface,
     name: str,
@@ -175,24 +190,11 @@ def make_route(
     fields: further fields of the surface.
     """
 
-    def wrapper(runner: ModelRunner | None, sizes: Sizes) -> ProgramWrapper:
-        def wrap(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:
-            weights, inputs = split_names(names)
-            varying = {
-                name: one.channels_last() if source.channels_last else one
-                for name, one in sizes.items()
-                if name in inputs
-            }
-            # The program of the stage that only exports returns its input.
-            ran = runner.lines(inputs, varying, ones) if runner else ["x = np.asarray(x)"]
-            return [*export(lines, weights, inputs, varying), *ran]
-
-        return wrap
-
     def wrapped(surface: Surface, runner: ModelRunner | None) -> Surface:
+        wrapper = partial(_program_wrapper, export, runner, ones, channels_last=source.channels_last)
         if not ones:
-            return replace(surface, wrap_program=wrapper(runner, FIXED))
-        return replace(surface, with_sizes=lambda one, sizes: replace(one, wrap_program=wrapper(runner, sizes)))
+            return replace(surface, wrap_program=wrapper(FIXED))
+        return replace(surface, with_sizes=lambda one, sizes: replace(one, wrap_program=wrapper(sizes)))
 
     route = replace(
         _without_new_operators(source, exported),
