@@ -47,7 +47,7 @@ FLOAT32_COORDINATES = Unsupported(
 )
 OTHER_SCALES = Unsupported("the formula of QLinearConv depends on the sizes if a scale is no power of two")
 # Not a rejected call: with the instructions of AVX2, some of these calls end the process.
-NO_SIGNED_SUMS = Unsupported("QLinearConv of int8 returns 0 with the instructions of AVX512_CORE")
+NO_SIGNED_SUMS = Unsupported("QLinearConv of int8 rounds weights to even numbers with the instructions of AVX512_CORE")
 OTHER_COORDINATES = frozenset({Coordinates.HALF_PIXEL_SYMMETRIC, Coordinates.TF_CROP_AND_RESIZE})
 NO_BFLOAT16 = Unsupported("a compiled model takes NumPy arrays, and NumPy has no bfloat16")
 
