@@ -1,13 +1,9 @@
-"""The nightly workflow, and the slow surfaces of which it runs every case of level standard."""
+"""Whether the tests run with the nightly profile, which takes everything that the ordinary profile takes a part of."""
 
-import yaml
+import os
 
-from tests import ROOT
+import pytest
 
-WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "conformance.yml").read_text("utf-8"))
-
-
-def slow_surfaces_of_the_night():
-    """Return the backend of each surface that the nightly workflow runs with `--slow`."""
-    jobs = WORKFLOW["jobs"]["slow-surfaces"]["strategy"]["matrix"]["include"]
-    return {"tinygrad.Tensor": "tinygrad", **{job["surface"]: job["backend"] for job in jobs}}
+NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
+only_nightly = pytest.mark.skipif(not NIGHTLY, reason="takes half a minute: the nightly job runs it")
+"""Decorator of a test whose subject a faster test of the same module checks in part."""

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.adapters import registry
 from tests import ROOT
-from tests.support.nightly import WORKFLOW, slow_surfaces_of_the_night
+from tests.support.nightly_workflow import WORKFLOW, slow_surfaces_of_the_night
 
 CI = ROOT / ".ci"
 FAKE_GH = """#!{python}

@@ -11,7 +11,7 @@ from conformance.cases.schema import catalogue_folder
 from conformance.judging import ledger
 from reports.results.vocabulary import Level
 from tests.support.fake_backends import load
-from tests.support.nightly import slow_surfaces_of_the_night
+from tests.support.nightly_workflow import slow_surfaces_of_the_night
 
 ENTRY = "{id: e, cases: [max_pool/a*], surfaces: [s.*], kinds: [value], observed: 0, reason: it is known upstream}"
 WHERE = ENTRY.replace("cases: [max_pool/a*]", "where: {operator: max_pool, padded: true}")
