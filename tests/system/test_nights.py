@@ -7,13 +7,12 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 
 from conformance.adapters import registry
 from tests import ROOT
+from tests.support.nightly_workflow import WORKFLOW, slow_surfaces_of_the_night
 
 CI = ROOT / ".ci"
-WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "conformance.yml").read_text("utf-8"))
 FAKE_GH = """#!{python}
 import json, pathlib, sys
 log = pathlib.Path({log!r})
@@ -87,6 +86,20 @@ def test_the_watch_job_downloads_the_artifacts_of_the_nightly_jobs():
     assert downloaded == ["night-*", f"{{night-*,{history}}}"]
     assert watch["needs"] == "night"
     assert watch["steps"][-1]["if"] == "${{ always() && vars.OPEN_ISSUES == 'true' }}"
+
+
+@pytest.mark.parametrize("job", ["slow", "slow-surfaces"])
+def test_jobs_of_slow_surfaces_run_every_case_of_level_standard(job):
+    commands = [step["run"] for step in WORKFLOW["jobs"][job]["steps"] if "tox run" in step.get("run", "")]
+    assert len(commands) == 1
+    assert "--level standard --slow" in commands[0]
+
+
+def test_jobs_of_slow_surfaces_name_slow_surfaces_of_their_backends():
+    assert "--surface ${{ matrix.surface }}" in WORKFLOW["jobs"]["slow-surfaces"]["steps"][-1]["run"]
+    for name, backend in slow_surfaces_of_the_night().items():
+        (surface,) = [one for one in registry.get_backend(backend).surfaces if one.name == name]
+        assert surface.slow_tag
 
 
 FAKE_COMPAT = """\

@@ -11,6 +11,7 @@ from conformance.cases.schema import catalogue_folder
 from conformance.judging import ledger
 from reports.results.vocabulary import Level
 from tests.support.fake_backends import load
+from tests.support.nightly_workflow import slow_surfaces_of_the_night
 
 ENTRY = "{id: e, cases: [max_pool/a*], surfaces: [s.*], kinds: [value], observed: 0, reason: it is known upstream}"
 WHERE = ENTRY.replace("cases: [max_pool/a*]", "where: {operator: max_pool, padded: true}")
@@ -335,25 +336,22 @@ def test_the_schema_of_the_ledger_has_every_kind():
     assert kinds["title"] == f"a kind: {', '.join(ledger.ENTRY_KINDS[:-1])} or {ledger.ENTRY_KINDS[-1]}"
 
 
-SLOW_NIGHTLY_SURFACES = {"tinygrad.Tensor"}
-"""Slow surfaces of which the nightly workflow runs all cases up to level standard."""
-
-
 def test_every_entry_has_a_case_that_one_of_its_surfaces_runs_at_level_standard(catalogue):
     surfaces = [one for name in registry.backend_names() for one in registry.get_backend(name).surfaces]
     known = [CaseFeatures(case) for case in catalogue.cases]
+    slow = slow_surfaces_of_the_night()
     missing = []
     for entry in ledger.load_ledger().entries:
         cases = [features.case for features in known if entry.matches_case(features)]
         own = [surface for surface in surfaces if entry.matches_surface(surface.name)]
-        # Surfaces that run only tagged cases have entries for `--slow` too.
+        # Surfaces that run only tagged cases, or every case at night, have entries for `--slow` too.
         if not any(
             surface.is_run(
                 case.level,
                 case.tags,
                 Level.STANDARD,
                 operator=case.operator,
-                slow=surface.only_tagged or surface.name in SLOW_NIGHTLY_SURFACES,
+                slow=surface.only_tagged or surface.name in slow,
             )
             for surface in own
             for case in cases
