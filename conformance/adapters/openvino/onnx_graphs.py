@@ -46,7 +46,7 @@ FLOAT32_COORDINATES = Unsupported(
     'AffineGrid has coordinates of float32: "Arguments do not have the same element type (... arg1 element type: f32)"'
 )
 OTHER_SCALES = Unsupported("the formula of QLinearConv depends on the sizes if a scale is no power of two")
-# Not a rejected call: with the instructions of AVX2, some of these calls end the process.
+# Not a rejected call: the runtime accepts it, and its results depend on the processor.
 NO_SIGNED_SUMS = Unsupported("QLinearConv of int8 rounds weights to even numbers with the instructions of AVX512_CORE")
 OTHER_COORDINATES = frozenset({Coordinates.HALF_PIXEL_SYMMETRIC, Coordinates.TF_CROP_AND_RESIZE})
 NO_BFLOAT16 = Unsupported("a compiled model takes NumPy arrays, and NumPy has no bfloat16")
