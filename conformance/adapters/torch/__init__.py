@@ -81,7 +81,7 @@ import os
 import torch
 
 torch.set_num_threads(1)
-# What torch.compile makes is kept for the next run, in the user's own cache, and made in this very process.
+# torch.compile compiles in this process, and caches programs in a folder of the user.
 cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(cache, "nn-conformance", "inductor"))
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
