@@ -5,5 +5,5 @@ import os
 import pytest
 
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-only_nightly = pytest.mark.skipif(not NIGHTLY, reason="takes half a minute: the nightly job runs it")
+only_nightly = pytest.mark.skipif(not NIGHTLY, reason="slow: the nightly job runs it")
 """Decorator of a test whose subject a faster test of the same module checks in part."""

@@ -7,7 +7,7 @@ from tests import ROOT
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "conformance.yml").read_text("utf-8"))
 
 
-def slow_surfaces_of_the_night():
+def nightly_slow_surfaces():
     """Return the backend of each surface that the nightly workflow runs with `--slow`."""
     jobs = WORKFLOW["jobs"]["slow-surfaces"]["strategy"]["matrix"]["include"]
     return {"tinygrad.Tensor": "tinygrad", **{job["surface"]: job["backend"] for job in jobs}}

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.adapters import registry
 from tests import ROOT
-from tests.support.nightly_workflow import WORKFLOW, slow_surfaces_of_the_night
+from tests.support.nightly_workflow import WORKFLOW, nightly_slow_surfaces
 
 CI = ROOT / ".ci"
 FAKE_GH = """#!{python}
@@ -97,7 +97,7 @@ def test_jobs_of_slow_surfaces_run_every_case_of_level_standard(job):
 
 def test_jobs_of_slow_surfaces_name_slow_surfaces_of_their_backends():
     assert "--surface ${{ matrix.surface }}" in WORKFLOW["jobs"]["slow-surfaces"]["steps"][-1]["run"]
-    for name, backend in slow_surfaces_of_the_night().items():
+    for name, backend in nightly_slow_surfaces().items():
         (surface,) = [one for one in registry.get_backend(backend).surfaces if one.name == name]
         assert surface.slow_tag
 

@@ -17,7 +17,7 @@ from conformance.exploration.space import OperatorSpace
 from reports.results import ExplorationRecord
 from tests.conformance.execution.distributed.test_merge import without_times
 from tests.support.dask_clusters import Cable, Cluster, until
-from tests.support.nightly import NIGHTLY, only_nightly
+from tests.support.nightly import only_nightly
 from tests.support.started_workers import children
 
 pytest.importorskip("distributed")
@@ -105,7 +105,7 @@ class WorkersOfSize:
 
 
 @only_nightly
-@pytest.mark.parametrize("size", [0, 7] if NIGHTLY else [7])
+@pytest.mark.parametrize("size", [0, 7])
 def test_the_number_of_shards_does_not_matter(tmp_path, local_output, size):
     assert explore(ClusterEvaluator(SPEC, WorkersOfSize(size)), tmp_path) == local_output
 

@@ -11,7 +11,7 @@ from conformance.cases.schema import catalogue_folder
 from conformance.judging import ledger
 from reports.results.vocabulary import Level
 from tests.support.fake_backends import load
-from tests.support.nightly_workflow import slow_surfaces_of_the_night
+from tests.support.nightly_workflow import nightly_slow_surfaces
 
 ENTRY = "{id: e, cases: [max_pool/a*], surfaces: [s.*], kinds: [value], observed: 0, reason: it is known upstream}"
 WHERE = ENTRY.replace("cases: [max_pool/a*]", "where: {operator: max_pool, padded: true}")
@@ -339,7 +339,7 @@ def test_the_schema_of_the_ledger_has_every_kind():
 def test_every_entry_has_a_case_that_one_of_its_surfaces_runs_at_level_standard(catalogue):
     surfaces = [one for name in registry.backend_names() for one in registry.get_backend(name).surfaces]
     known = [CaseFeatures(case) for case in catalogue.cases]
-    slow = slow_surfaces_of_the_night()
+    slow = nightly_slow_surfaces()
     missing = []
     for entry in ledger.load_ledger().entries:
         cases = [features.case for features in known if entry.matches_case(features)]
