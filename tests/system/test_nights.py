@@ -144,3 +144,13 @@ def test_new_releases_join_the_data_of_the_previous_night_or_else_that_of_the_su
         "changes of build/tonight/history/known/",
         "changes of build/tonight/history/seen/",
     ]
+
+
+def test_the_nightly_job_runs_each_file_with_nightly_tests():
+    environment = (ROOT / "tox.ini").read_text("utf-8").split("[testenv:nightly]")[1].split("[testenv:")[0]
+    workflow = (ROOT / ".github" / "workflows" / "conformance.yml").read_text("utf-8")
+    paths = [ROOT / word for word in (environment + workflow).split() if word.startswith("tests/")]
+    files = (ROOT / "tests").rglob("test_*.py")
+    marked = [one for one in files if one.read_text("utf-8").count("\n@only_nightly\n")]
+    assert len(marked) > 10
+    assert [one for one in marked if not any(one.is_relative_to(path) for path in paths)] == []

@@ -9,7 +9,6 @@ import pytest
 from conformance import ConformanceError
 from conformance.models.reading import find_reader
 from tests.support.model_files import build, parameters_of, read, texts
-from tests.support.nightly import only_nightly
 
 PYTHON = os.environ.get("CONFORMANCE_TENSORFLOW_PYTHON", "")
 LITERT = os.environ.get("CONFORMANCE_LITERT_PYTHON") or PYTHON
@@ -119,7 +118,6 @@ def test_all_formats_have_the_same_layers(folder, saved):
     assert parameters_of(of_keras) == parameters_of(saved) == parameters_of(of_litert)
 
 
-@only_nightly
 def test_layers_of_volumes_are_the_same_in_all_formats(folder):
     found = [
         read(name, folder / f"volume{ending}", PYTHON)
