@@ -1,5 +1,6 @@
 """Scripts of the nightly job: install the newest releases, and open missing issues."""
 
+import configparser
 import json
 import os
 import runpy
@@ -147,7 +148,9 @@ def test_new_releases_join_the_data_of_the_previous_night_or_else_that_of_the_su
 
 
 def test_the_nightly_job_runs_each_file_with_nightly_tests():
-    environment = (ROOT / "tox.ini").read_text("utf-8").split("[testenv:nightly]")[1].split("[testenv:")[0]
+    tox = configparser.RawConfigParser()
+    tox.read(ROOT / "tox.ini", "utf-8")
+    environment = tox["testenv:nightly"]["commands"]
     workflow = (ROOT / ".github" / "workflows" / "conformance.yml").read_text("utf-8")
     paths = [ROOT / word for word in (environment + workflow).split() if word.startswith("tests/")]
     files = (ROOT / "tests").rglob("test_*.py")
