@@ -19,10 +19,14 @@ from reports.results.vocabulary import Word
 
 DRAWS_PER_CHOICE = 6
 """Number of candidates drawn for each one that is selected."""
+MAX_ROUNDS = 4
+"""Maximum number of times that so many candidates are drawn, if none of them is wanted."""
 NOVELTY_WINDOW = 20
 """Number of candidates of an operator over which the moving average of the novelty is computed."""
 MIN_NOVELTY = 0.005
 """Lower bound of the average novelty, so that every operator gets further turns."""
+MIN_UNSUPPORTED = 12
+"""Number of candidates without a supported one, after which an operator or a factor kind counts as unsupported."""
 
 
 class Coverage:
@@ -31,9 +35,16 @@ class Coverage:
     def __init__(self) -> None:
         self.tried_counts: Counter[tuple[str, ...]] = Counter()
 
-    def choose(self, draw: Callable[[], Candidate]) -> Candidate:
-        """Draw several candidates and return the one with the highest novelty."""
-        return max((draw() for _ in range(DRAWS_PER_CHOICE)), key=self.novelty)
+    def choose(self, draw: Callable[[], Candidate], is_wanted: Callable[[Candidate], bool]) -> Candidate:
+        """Draw several candidates and return the one with the highest novelty, a wanted one if there is one.
+
+        If no candidate is wanted, others are drawn, at most MAX_ROUNDS times as many in total.
+        """
+        for _ in range(MAX_ROUNDS):
+            drawn = [draw() for _ in range(DRAWS_PER_CHOICE)]
+            if wanted := [candidate for candidate in drawn if is_wanted(candidate)]:
+                return max(wanted, key=self.novelty)
+        return max(drawn, key=self.novelty)
 
     def novelty(self, candidate: Candidate) -> float:
         """Return the novelty of a candidate, from 0 to 1. It is 1 if every pair and triple is new."""
@@ -45,6 +56,32 @@ class Coverage:
         novelty = self.novelty(candidate)
         self.tried_counts.update(feature_combinations(candidate))
         return novelty
+
+
+class SupportHistory:
+    """Factor kinds of one operator that some surface has supported in an earlier generation."""
+
+    def __init__(self) -> None:
+        self.candidates = 0
+        self.tried_counts: Counter[str] = Counter()
+        self.supported_kinds: set[str] = set()
+
+    @property
+    def is_operator_unsupported(self) -> bool:
+        """Whether several candidates were tried and no surface supported one of them."""
+        return not self.supported_kinds and self.candidates >= MIN_UNSUPPORTED
+
+    def is_unsupported(self, candidate: Candidate) -> bool:
+        """Whether a factor kind of the candidate was tried several times and never supported."""
+        kinds = set(factor_kinds(candidate)) - self.supported_kinds
+        return any(self.tried_counts[kind] >= MIN_UNSUPPORTED for kind in kinds)
+
+    def record(self, candidate: Candidate, *, is_supported: bool) -> None:
+        """Record a candidate, and whether some surface supported it."""
+        self.candidates += 1
+        self.tried_counts.update(factor_kinds(candidate))
+        if is_supported:
+            self.supported_kinds.update(factor_kinds(candidate))
 
 
 class OperatorScheduler:
@@ -61,6 +98,14 @@ class OperatorScheduler:
     def record_novelty(self, operator: str, novelty: float) -> None:
         """Record a turn of an operator and the novelty of its candidate."""
         self._recent_novelty[operator] += (novelty - self._recent_novelty[operator]) / NOVELTY_WINDOW
+        self._wait(operator)
+
+    def record_unsupported(self, operator: str) -> None:
+        """Record a turn of an operator that no surface supports: it gets as few turns as possible."""
+        self._recent_novelty[operator] = 0.0
+        self._wait(operator)
+
+    def _wait(self, operator: str) -> None:
         # The wait until the next turn is inversely proportional to the novelty.
         self._next_turn[operator] += 1 / max(self._recent_novelty[operator], MIN_NOVELTY)
 

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.exploration.candidate import Candidate
-from conformance.exploration.coverage import Coverage, OperatorScheduler
+from conformance.exploration.coverage import Coverage, OperatorScheduler, SupportHistory
 from conformance.exploration.cross_surface import SurfacesOracle
 from conformance.exploration.evaluation import CandidateResult, Evaluator, LocalEvaluator, OracleRequest, make_requests
 from conformance.exploration.findings import ExplorationFinding, FindingCollector
 from conformance.exploration.oracles import ReferenceOrSurfacesOracle, RelationOracle
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
+from reports.results.vocabulary import Status
 
 CANDIDATES_PER_GENERATION = 1000
 """Number of candidates in one generation."""
@@ -26,6 +27,8 @@ METAMORPHIC_INTERVAL = 20
 """One in this number of candidates is also checked against metamorphic relations."""
 COMMON_INTERVAL = 4
 """One in this number of new candidates has a common configuration of windows, regardless of coverage."""
+UNCHECKED_INTERVAL = 16
+"""One in this number of candidates may have factors that no surface has supported so far."""
 MIN_CANDIDATES_PER_WORKER = 50
 """Minimum number of candidates in a part of a generation. Fewer are not worth the start of a framework."""
 MAX_NOVEL_CANDIDATES = 64
@@ -74,6 +77,7 @@ class Explorer:
         self.counts = ExplorationCounts()
         self._operators = tuple(spaces)
         self._coverage = {operator: Coverage() for operator in spaces}
+        self._support = {operator: SupportHistory() for operator in spaces}
         self._scheduler = OperatorScheduler(spaces)
         self._observed_outcomes: set[tuple[str, str, str, str]] = set()
         self._novel_candidates: dict[str, list[Candidate]] = {operator: [] for operator in spaces}
@@ -125,26 +129,38 @@ class Explorer:
         return make_requests(RelationOracle(), sample + large) + make_requests(SurfacesOracle(), large)
 
     def _draw_candidate(self, operator: str, rng: Rng) -> Candidate:
-        space, novel, coverage = self.spaces[operator], self._novel_candidates[operator], self._coverage[operator]
         if not self.guided:
-            return space.draw(rng)
-        mutated = space.mutate(rng.choice(novel), rng) if novel and rng.one_in(4) else None
-        candidate = mutated or self._draw_new(space, coverage, rng)
-        self._scheduler.record_novelty(operator, coverage.count(candidate))
-        return candidate
+            return self.spaces[operator].draw(rng)
+        space, novel, coverage = self.spaces[operator], self._novel_candidates[operator], self._coverage[operator]
+        support = self._support[operator]
+        is_checked = not rng.one_in(UNCHECKED_INTERVAL)
 
-    def _draw_new(self, space: OperatorSpace, coverage: Coverage, rng: Rng) -> Candidate:
-        """Return a new candidate. Some common configurations are drawn even if their combinations are covered."""
-        if rng.one_in(COMMON_INTERVAL):
-            return space.draw(rng, common=True)
-        return coverage.choose(lambda: space.draw(rng))
+        def is_wanted(candidate: Candidate) -> bool:
+            return not (is_checked and support.is_unsupported(candidate))
+
+        candidate = space.mutate(rng.choice(novel), rng) if novel and rng.one_in(4) else None
+        # Some common configurations are drawn even if their combinations are covered.
+        if candidate is None and rng.one_in(COMMON_INTERVAL):
+            candidate = space.draw(rng, common=True)
+        if candidate is None or not is_wanted(candidate):
+            candidate = coverage.choose(lambda: space.draw(rng), is_wanted)
+        novelty = coverage.count(candidate)
+        if support.is_operator_unsupported:
+            self._scheduler.record_unsupported(operator)
+        else:
+            self._scheduler.record_novelty(operator, novelty)
+        return candidate
 
     def record_results(self, results: Sequence[CandidateResult]) -> None:
         """Count the results of a generation and remember candidates with a new kind of result."""
         self.counts.cases += len(results)
         for result in results:
             candidate = result.candidate
-            self.counts.statuses.update(item.status for item in result.surface_results)
+            statuses = [item.status for item in result.surface_results]
+            self.counts.statuses.update(statuses)
+            if statuses:
+                is_supported = any(status != Status.UNSUPPORTED for status in statuses)
+                self._support[candidate.operator].record(candidate, is_supported=is_supported)
             outcomes = {(candidate.operator, item.surface, item.how, item.kind) for item in result.surface_results}
             new_outcomes = outcomes - self._observed_outcomes
             self._observed_outcomes |= new_outcomes

@@ -264,8 +264,10 @@ def is_affordable(candidate: Candidate) -> bool:
 
 
 def _has_slow_reference(operator: Operator) -> bool:
-    """Check whether the reference evaluates functions to certified accuracy, or a gradient cell by cell."""
+    """Check whether the reference evaluates functions to certified accuracy, or coordinates or gradients one by one."""
     selects_or_adds = operator.arithmetic is Arithmetic.SELECTION or operator.arithmetic.is_linear
+    if operator.geometry in {Geometry.SAMPLING, Geometry.DEFORMED}:
+        return True
     return not selects_or_adds or (operator.is_gradient and operator.geometry in {Geometry.GLOBAL, Geometry.BINS})
 
 

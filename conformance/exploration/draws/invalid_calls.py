@@ -163,6 +163,8 @@ def _with_fitting_bias(change: RawChange) -> RawChange:
         kernel = np.shape(raw["kernel"]["values"]) if "kernel" in raw else case.inputs["kernel"].shape
         groups = raw.get("groups", case.parameters["groups"])
         outputs = OPERATORS[case.operator].output_channels(kernel, groups)
+        if outputs > MAX_LITERAL_CELLS:
+            raise ValueError(f"bias: {outputs} numbers: at most {MAX_LITERAL_CELLS}")
         spec = case.inputs["bias"]
         return {**raw, "bias": _literal(np.resize(spec.make(), outputs), spec.dtype)}
 
