@@ -210,7 +210,7 @@ def test_coverage_guidance_covers_more_combinations(sweeps):
     guided = Counter()
     for number in range(60):
         rng = Rng("guided", number)
-        chosen = coverage.choose(lambda rng=rng: space.draw(rng))
+        chosen = coverage.choose(lambda rng=rng: space.draw(rng), lambda _: True)
         coverage.count(chosen)
         guided.update(set(feature_combinations(chosen)))
     independent = Counter()

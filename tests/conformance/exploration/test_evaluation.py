@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from conformance.adapters import registry
-from conformance.adapters.api import Surface
+from conformance.adapters.api import Surface, Unsupported
 from conformance.execution.job import Limits
 from conformance.execution.task import TaskJudge
+from conformance.exploration import oracles
 from conformance.exploration.candidate import Candidate
 from conformance.exploration.cross_surface import SurfacesOracle
 from conformance.exploration.draws.invalid_calls import Violation
@@ -153,6 +154,28 @@ def test_crashes_and_hangs_are_recognised_and_slow_programs_are_neither(two_surf
     assert len(two_surfaces.pool.jobs) >= 2
     new = [(one.surface, one.symptom) for one in result.surface_results if one.is_new]
     assert new == ([("numpy.loops", symptom), ("numpy.other", symptom)] if symptom else [])
+
+
+def test_the_reference_is_not_computed_for_candidates_without_a_program(evaluator, monkeypatch):
+    monkeypatch.setattr(oracles, "make_checkable_task", without_program)
+    monkeypatch.setattr(oracles, "compute_expected", pytest.fail)
+    (result,) = evaluator.evaluate(make_requests(ReferenceOracle(), CANDIDATES[:1]))
+    assert [(one.status, one.message) for one in result.surface_results] == [(Status.UNSUPPORTED, "no such call")]
+    assert evaluator.pool.jobs == []
+
+
+def without_program(run, candidate, surface):
+    """Return the task of a candidate, for which the surface has no program."""
+    return replace(run.make_task(candidate.case, surface), program=Unsupported("no such call"))
+
+
+def test_parameters_that_the_reference_rejects_are_not_checked(evaluator, monkeypatch):
+    def rejected(*_):
+        raise ValueError("makes 1000000000 elements a plane: at most 268435456")
+
+    monkeypatch.setattr(oracles, "make_checkable_task", rejected)
+    (result,) = evaluator.evaluate(make_requests(ReferenceOracle(), CANDIDATES[:1]))
+    assert result.surface_results == ()
 
 
 def test_only_the_named_surfaces_are_checked_unless_an_oracle_needs_all(two_surfaces):

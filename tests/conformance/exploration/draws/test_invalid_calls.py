@@ -62,6 +62,14 @@ def test_a_window_beyond_the_input_is_one_cell_too_large_at_the_boundary(sweeps)
     assert roundings == {"floor", "ceil", "full"}
 
 
+def test_a_call_whose_bias_would_be_too_long_is_no_candidate(sweeps):
+    space = OperatorSpace.from_sweeps("conv_transpose", sweeps)
+    drawn = (space.draw(Rng("bias", number)) for number in range(400))
+    valid = next(one for one in drawn if "bias" in one.valid.case.inputs and one.valid.case.shape[1] > 1)
+    calls = [replace(valid, violation=Violation("GroupsDoNotDivideChannels", 0, amount)) for amount in (0, 2**32)]
+    assert [one.is_valid() for one in calls] == [True, False]
+
+
 def test_only_violations_are_drawn_for_which_the_catalogue_requires_or_knows_a_rejection(sweeps):
     # No case says that a minimum rejects a window that does not fit. For maxima there is a convention.
     drawn = {name: OperatorSpace.from_sweeps(name, sweeps).violations for name in ("min_pool", "max_pool", "conv")}
