@@ -81,9 +81,11 @@ import os
 import torch
 
 torch.set_num_threads(1)
-# torch.compile compiles in this process, and caches programs in a folder of the user.
+# torch.compile compiles in this process, and caches programs in a folder of the user. Code that is cached with AVX-512
+# is wrong with AVX2, so each set of instructions has a folder.
 cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(cache, "nn-conformance", "inductor"))
+capability = os.environ.get("ATEN_CPU_CAPABILITY", "native")
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(cache, "nn-conformance", "inductor", capability))
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 """
 THREAD_SETTINGS = {"torch.set_num_threads(1)": "torch.set_num_threads({})"}
