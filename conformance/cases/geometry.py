@@ -121,6 +121,17 @@ def window_axes(case: Case) -> list[WindowAxis]:
     return [WindowAxis(*axis) for axis in zip(case.shape[2:], *sizes, strict=True)]
 
 
+def has_disjoint_windows(case: Case) -> bool:
+    """Whether windows, including the gaps of their dilation, do not overlap along some axis."""
+    return any(axis.stride >= axis.reach for axis in window_axes(case))
+
+
+def keeps_an_extent(case: Case) -> bool:
+    """Whether resampling has as many cells in the output as in x along some axis of several cells."""
+    resamples = case.operator in OPERATORS and OPERATORS[case.operator].geometry is Geometry.RESAMPLING
+    return resamples and any(1 < old == new for old, new in zip(case.shape[2:], output_shape(case)[2:], strict=False))
+
+
 def specials_alone_in_window(case: Case) -> frozenset[str]:
     """Return each special value that fills a pooling window or a bin: all cells of x in it have this value."""
     x = case.inputs["x"]

@@ -266,6 +266,14 @@ SMALLEST_NORMAL = {
 """Smallest normal number of each floating dtype."""
 MAX_FLOAT16 = 65_504
 """Largest float16. A norm of larger powers observes a convention in every dtype, to keep the check simple."""
+
+
+def _squares_overflow(candidate: Candidate) -> bool:
+    """Check whether the sum of the squares of a window of channels may exceed the largest float16."""
+    window = min(candidate.levels["local_size"], candidate.levels["channels"])
+    return candidate.levels["dtype"] == "float16" and bool(window * _largest(candidate) ** 2 > MAX_FLOAT16)
+
+
 PADDING_ONLY_CONVENTION = "max_pool/window-of-padding-only"
 CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
     ConventionDomain(
@@ -373,6 +381,7 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         lambda candidate: _largest(candidate) ** float(candidate.levels["p"]) > MAX_FLOAT16 or _underflows(candidate),
         draw_inputs(x=LARGE_INTEGER_INPUT),
     ),
+    ConventionDomain({"lrn": "lrn/square-that-overflows"}, _squares_overflow, None),
     ConventionDomain(
         _conventions("{}/accumulation-in-float16", _averages(Geometry.WINDOWS, Geometry.GLOBAL, Geometry.BINS)),
         lambda candidate: candidate.levels["dtype"] == "float16" and _largest(candidate) >= LARGE_LOW,

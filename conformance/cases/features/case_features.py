@@ -115,6 +115,8 @@ FEATURES = (
         lambda case: any(stride > window for stride, window in _strides_and_windows(case)),
         "stride > window",
     ),
+    Feature("disjoint", geometry.has_disjoint_windows),
+    Feature("unresized", geometry.keeps_an_extent),
     Feature("bias", lambda case: "bias" in case.inputs, "a bias"),
     Feature("out", _output_channels),
     Feature("composed", lambda case: bool(case.via or case.then), "a composition"),

@@ -112,6 +112,25 @@ OBSERVED = {
 }
 
 
+@pytest.mark.parametrize(
+    ("channels", "size", "largest", "dtype", "observes"),
+    [
+        (1, 1, 256, "float16", True),
+        (1, 1, 255, "float16", False),
+        (1, 9, 255, "float16", False),
+        (4, 4, 128, "float16", True),
+        (4, 4, 127, "float16", False),
+        (4, 3, 128, "float16", False),
+        (1, 1, 256, "bfloat16", False),
+    ],
+)
+def test_normalization_observes_the_convention_where_squares_exceed_float16(channels, size, largest, dtype, observes):
+    levels = {"rank": 2, "batch": 1, "channels": channels, "extent": (1, 2), "values": "integers", "dtype": dtype}
+    levels |= {"local_size": size, "alpha": 1, "beta": 1, "k": 1, "alpha_over_size": True, "extra_channel": "after"}
+    candidate = Candidate("lrn", levels, {"x": {"values": "integers", "low": 0, "high": largest}})
+    assert ("lrn/square-that-overflows" in conventions_of(candidate)) == observes
+
+
 def empty_conventions(operator):
     moves = OPERATORS[operator].geometry in {Geometry.WINDOWS, Geometry.PADS}
     return {f"{operator}/empty-{name}" for name in EMPTY_FACTORS if not (moves and name == "extent")}
