@@ -15,7 +15,7 @@ from typing import Any
 
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, dtype_kind, json_value
-from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, ArrayUse, Case
+from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, WORDS_KEY, ArrayUse, Case
 from conformance.cases.features.numbers import is_negative, number_features
 from conformance.cases.features.sizes import size_features
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
@@ -123,6 +123,7 @@ FEATURES = (
     Feature("via", lambda case: frozenset(case.via)),
     Feature("then", lambda case: frozenset(following.operator for following in case.then)),
     Feature("arrays", lambda case: case.parameters.get(ARRAYS_KEY, CONTIGUOUS)),
+    Feature("words", lambda case: bool(case.parameters.get(WORDS_KEY))),
     Feature("expect", lambda case: EXPECTATION_KINDS[type(case.expect)]),
     Feature("batch", lambda case: case.shape[0]),
     Feature("channels", lambda case: case.shape[1]),

@@ -140,6 +140,8 @@ def test_padding_on_one_axis_is_not_padding_before_every_axis():
         (f"{X}, size: [3, 3], mode: cubic", "resize", "unresized", False),
         ("x: {values: arange, shape: [1, 1, 1, 2]}, size: [1, 3], mode: linear", "resize", "unresized", False),
         (f"{X}, window: 1", "max_pool", "unresized", False),
+        (f"{X}, window: 2, words: true", "max_pool", "words", True),
+        (f"{X}, window: 2", "max_pool", "words", False),
         (f"{X}, window: 3", "max_pool", "crowded", False),
         (f"{X}, window: 64, padding: 32", "max_pool", "crowded", True),
         ("x: {values: arange, shape: [1, 1, 64, 64]}, window: 2, stride: 2", "max_pool", "crowded", True),
