@@ -60,6 +60,11 @@ def padding_pairs(case: Case) -> Iterator[tuple[Any, Any]]:
         yield end if isinstance(end, tuple) else (end, end)
 
 
+def is_padded_unequally(case: Case) -> bool:
+    """Whether the padding before and after some axis differs."""
+    return any(before != after for before, after in padding_pairs(case))
+
+
 @remember_last_case
 def output_shape(case: Case) -> tuple[int, ...]:
     """Return the output shape; an empty tuple for an invalid case."""

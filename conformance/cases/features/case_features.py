@@ -19,7 +19,7 @@ from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, WORDS_KEY, Arr
 from conformance.cases.features.numbers import is_negative, number_features
 from conformance.cases.features.sizes import size_features
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
-from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, padding_pairs, parameter_per_axis
+from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, parameter_per_axis
 from conformance.cases.operators import OPERATORS, PARAMETERS, Rounding
 from conformance.cases.selector_values import SelectorValue, compact_value, special_values_of
 
@@ -89,11 +89,7 @@ FEATURES = (
     Feature("window", _window_extents),
     Feature("padded", geometry.is_padded, "padding"),
     Feature("cropped", geometry.is_cropped, "cells cropped"),
-    Feature(
-        "asymmetric",
-        lambda case: any(before != after for before, after in padding_pairs(case)),
-        "padding that differs before and after",
-    ),
+    Feature("asymmetric", geometry.is_padded_unequally, "padding that differs before and after"),
     Feature("partial", geometry.has_partial_window, "a window that may extend past the input"),
     Feature("outgrown", geometry.window_exceeds_input, "a window that reaches beyond the input"),
     Feature("bare", geometry.has_window_of_padding, "a window of padding only"),
@@ -116,6 +112,7 @@ FEATURES = (
         "stride > window",
     ),
     Feature("disjoint", geometry.has_disjoint_windows),
+    Feature("output_padded", lambda case: any(parameter_per_axis(case, "output_padding"))),
     Feature("unresized", geometry.keeps_an_extent),
     Feature("bias", lambda case: "bias" in case.inputs, "a bias"),
     Feature("out", _output_channels),
