@@ -19,7 +19,7 @@ from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, WORDS_KEY, Arr
 from conformance.cases.features.numbers import is_negative, number_features
 from conformance.cases.features.sizes import size_features
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
-from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, parameter_per_axis
+from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, padding_pairs, parameter_per_axis
 from conformance.cases.operators import OPERATORS, PARAMETERS, Rounding
 from conformance.cases.selector_values import SelectorValue, compact_value, special_values_of
 
