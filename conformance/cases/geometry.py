@@ -60,6 +60,11 @@ def padding_pairs(case: Case) -> Iterator[tuple[Any, Any]]:
         yield end if isinstance(end, tuple) else (end, end)
 
 
+def is_padded_unequally(case: Case) -> bool:
+    """Whether the padding before and after some axis differs."""
+    return any(before != after for before, after in padding_pairs(case))
+
+
 @remember_last_case
 def output_shape(case: Case) -> tuple[int, ...]:
     """Return the output shape; an empty tuple for an invalid case."""
@@ -119,6 +124,17 @@ def window_axes(case: Case) -> list[WindowAxis]:
     if any(len(numbers) != len(ones) or any(number < 1 for number in numbers) for numbers in sizes):
         return []
     return [WindowAxis(*axis) for axis in zip(case.shape[2:], *sizes, strict=True)]
+
+
+def has_disjoint_windows(case: Case) -> bool:
+    """Whether windows, including the gaps of their dilation, do not overlap along some axis."""
+    return any(axis.stride >= axis.reach for axis in window_axes(case))
+
+
+def keeps_an_extent(case: Case) -> bool:
+    """Whether resampling has as many cells in the output as in x along some axis of several cells."""
+    resamples = case.operator in OPERATORS and OPERATORS[case.operator].geometry is Geometry.RESAMPLING
+    return resamples and any(1 < old == new for old, new in zip(case.shape[2:], output_shape(case)[2:], strict=False))
 
 
 def specials_alone_in_window(case: Case) -> frozenset[str]:

@@ -240,7 +240,8 @@ def _has_valid_resampling(level: FactorLevels, size: Sequence[int], rank: int) -
     """Whether the output has cells, and no cell depends on the rounding of a coordinate.
 
     In the mode nearest, a coordinate at which the selected cell changes must be exact in every floating type, which
-    it is if the step is a binary fraction; conventions test other such coordinates.
+    it is if the step is a binary fraction. Conventions test other such coordinates, and those that float32 may round
+    to one.
     """
     names = ("size", "scale", *REGION_PARAMETERS)
     given = {name: plain_value(level_per_axis(level[name], rank)) for name in names if level.get(name) is not None}

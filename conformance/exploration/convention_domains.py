@@ -266,6 +266,25 @@ SMALLEST_NORMAL = {
 """Smallest normal number of each floating dtype."""
 MAX_FLOAT16 = 65_504
 """Largest float16. A norm of larger powers observes a convention in every dtype, to keep the check simple."""
+
+
+def _squares_overflow(candidate: Candidate) -> bool:
+    """Check whether the sum of the squares of a window of channels may exceed the largest float16."""
+    window = min(candidate.levels["local_size"], candidate.levels["channels"])
+    return candidate.levels["dtype"] == "float16" and bool(window * _largest(candidate) ** 2 > MAX_FLOAT16)
+
+
+def _sums_of_products_overflow(candidate: Candidate) -> bool:
+    """Check whether a partial sum of a convolution may exceed the largest float16."""
+    if candidate.levels["dtype"] != "float16":
+        return False
+    x, kernel = (np.abs(candidate.case.inputs[name].make().astype(float)) for name in ("x", "kernel"))
+    output_axis = 1 if candidate.case.operator == "conv_transpose" else 0
+    weights = np.moveaxis(kernel, output_axis, 0).reshape(kernel.shape[output_axis], -1).sum(1)
+    finite = x[np.isfinite(x)]
+    return bool(finite.max(initial=0) * weights.max(initial=0) > MAX_FLOAT16)
+
+
 PADDING_ONLY_CONVENTION = "max_pool/window-of-padding-only"
 CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
     ConventionDomain(
@@ -373,6 +392,12 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         lambda candidate: _largest(candidate) ** float(candidate.levels["p"]) > MAX_FLOAT16 or _underflows(candidate),
         draw_inputs(x=LARGE_INTEGER_INPUT),
     ),
+    ConventionDomain(
+        {name: f"{name}/sum-that-overflows-in-float16" for name in ("conv", "conv_transpose")},
+        _sums_of_products_overflow,
+        None,
+    ),
+    ConventionDomain({"lrn": "lrn/square-that-overflows"}, _squares_overflow, None),
     ConventionDomain(
         _conventions("{}/accumulation-in-float16", _averages(Geometry.WINDOWS, Geometry.GLOBAL, Geometry.BINS)),
         lambda candidate: candidate.levels["dtype"] == "float16" and _largest(candidate) >= LARGE_LOW,

@@ -25,6 +25,8 @@ REGION_DEFAULTS: Mapping[str, int] = MappingProxyType({"roi_start": 0, "roi_end"
 
 # Beyond this extent the position of a cell in float32 may be off by half a cell, so no bound would say anything.
 MAX_RESAMPLED_EXTENT = 2**18
+# γ(6) for float32: the error of a coordinate in units of the largest number on the way, see docs/bounds.md.
+FLOAT32_COORDINATE_ERROR = Fraction(6, 2**24 - 6)
 
 NEAREST_RULES: Mapping[str, Callable[[Array, int], Array]] = MappingProxyType(
     {
@@ -109,11 +111,20 @@ class ResampledAxis:
         return Fraction(self.size - 1, max(self.output - 1, 1))
 
     def has_inexact_steps_at(self, rule: str) -> bool:
-        """Whether the cell changes at the coordinate of some output cell, and rounding may move that coordinate."""
+        """Whether rounding in float32 may move the coordinate of some output cell to another cell of x."""
         shift = self.denominator // 2 if rule in {"round_prefer_floor", "round_prefer_ceil"} else 0
+        near = math.floor(FLOAT32_COORDINATE_ERROR * self._largest_number * self.denominator)
         # Beyond the ends both cells of a step are the same one.
-        inside = (one for one in self._inexact_numerators if 0 <= one <= (self.size - 1) * self.denominator)
-        return any((one - shift) % self.denominator == 0 for one in inside)
+        inside = (one for one in self._inexact_numerators if -near <= one <= (self.size - 1) * self.denominator + near)
+        return any((one - shift + near) % self.denominator <= 2 * near for one in inside)
+
+    @property
+    def _largest_number(self) -> Fraction:
+        """An upper limit of the numbers from which a coordinate is computed: M in docs/bounds.md."""
+        if self.coordinates == CROP:
+            ends = abs(self.start) + abs(self.end)
+            return abs(self.start) * (self.size - 1) + self.output * ends * self.corner_step + 1
+        return self.output * self.step + 1 + (self.size if self.coordinates == "half_pixel_symmetric" else 0)
 
     @property
     def has_inexact_ends(self) -> bool:

@@ -31,6 +31,10 @@ from conformance.adapters.mlx.windows import NO_NAMED_PADDING
 Keywords = dict[str, str | None]
 NO_BIAS = Unsupported("functions for convolution have no bias")
 NO_GROUPS = Unsupported("convolutions of volumes and transposed layers have no groups")
+ONE_PADDING = Unsupported("layers have one padding for both ends of an axis")
+NOT_CROPPED_AT_ONE_END = Unsupported(
+    "transposed convolution removes the same from both ends, except for output_padding"
+)
 # Kernels are (*window, in, out) in programs, and (out, *window, in) in MLX.
 KERNEL, TRANSPOSED_KERNEL = ".moveaxis(-1, 0)", ".moveaxis(-2, 0)"
 PLANE_RANK = 2
@@ -74,7 +78,7 @@ def conv_layer(step: Step) -> Code:
     if unsupported:
         return unsupported
     if step.symmetric is None:
-        return Unsupported("layers have one padding for both ends of an axis")
+        return ONE_PADDING
     return _layer_lines("Conv", step, KERNEL, _keywords(step, step.symmetric))
 
 
@@ -118,11 +122,13 @@ def _transposed_keywords(step: Step) -> Keywords | Unsupported:
     if crops(step):
         return Unsupported("transposed convolution has no negative padding")
     if _has_invalid_parameters(step) or uses_framework_defaults(step):
-        padding, added = step.symmetric or (), tuple(step.parameters["output_padding"])
+        if step.symmetric is None:
+            return NOT_CROPPED_AT_ONE_END
+        padding, added = step.symmetric, tuple(step.parameters["output_padding"])
     else:
         axes = _crops(step)
         if any(axis.needs_slice for axis in axes):
-            return Unsupported("transposed convolution removes the same from both ends, except for output_padding")
+            return NOT_CROPPED_AT_ONE_END
         padding, added = tuple(axis.padding for axis in axes), tuple(axis.output_padding for axis in axes)
     keywords = {**_keywords(step, padding), "output_padding": nonzero_argument(added)}
     return too_many_axes(step) or keywords

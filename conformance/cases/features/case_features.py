@@ -15,7 +15,7 @@ from typing import Any
 
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, dtype_kind, json_value
-from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, ArrayUse, Case
+from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, WORDS_KEY, ArrayUse, Case
 from conformance.cases.features.numbers import is_negative, number_features
 from conformance.cases.features.sizes import size_features
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
@@ -89,15 +89,12 @@ FEATURES = (
     Feature("window", _window_extents),
     Feature("padded", geometry.is_padded, "padding"),
     Feature("cropped", geometry.is_cropped, "cells cropped"),
-    Feature(
-        "asymmetric",
-        lambda case: any(before != after for before, after in padding_pairs(case)),
-        "padding that differs before and after",
-    ),
+    Feature("asymmetric", geometry.is_padded_unequally, "padding that differs before and after"),
     Feature("partial", geometry.has_partial_window, "a window that may extend past the input"),
     Feature("outgrown", geometry.window_exceeds_input, "a window that reaches beyond the input"),
     Feature("bare", geometry.has_window_of_padding, "a window of padding only"),
     Feature("column", lambda case: geometry.output_shape(case)[-1:] == (1,), "an output of one column"),
+    Feature("single", lambda case: 1 in geometry.output_shape(case)[2:]),
     Feature("square", geometry.output_is_square, "as many columns as channels in the output"),
     Feature("crowded", geometry.has_crowded_windows, f"{MIN_CROWDED_CELLS:,} or more cells in all windows"),
     Feature("reciprocal", geometry.bins_differ_by_reciprocal, "bins that a rounded reciprocal changes"),
@@ -115,12 +112,16 @@ FEATURES = (
         lambda case: any(stride > window for stride, window in _strides_and_windows(case)),
         "stride > window",
     ),
+    Feature("disjoint", geometry.has_disjoint_windows),
+    Feature("output_padded", lambda case: any(parameter_per_axis(case, "output_padding"))),
+    Feature("unresized", geometry.keeps_an_extent),
     Feature("bias", lambda case: "bias" in case.inputs, "a bias"),
     Feature("out", _output_channels),
     Feature("composed", lambda case: bool(case.via or case.then), "a composition"),
     Feature("via", lambda case: frozenset(case.via)),
     Feature("then", lambda case: frozenset(following.operator for following in case.then)),
     Feature("arrays", lambda case: case.parameters.get(ARRAYS_KEY, CONTIGUOUS)),
+    Feature("words", lambda case: bool(case.parameters.get(WORDS_KEY))),
     Feature("expect", lambda case: EXPECTATION_KINDS[type(case.expect)]),
     Feature("batch", lambda case: case.shape[0]),
     Feature("channels", lambda case: case.shape[1]),

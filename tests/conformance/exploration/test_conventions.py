@@ -107,9 +107,49 @@ OBSERVED = {
         "max_unpool_grad/duplicate-indices",
         *(f"max_unpool/indices-in-{dtype}" for dtype in ("int16", "int32", "uint8", "uint64")),
     },
-    "conv": {"conv/algorithm"},
+    "conv": {"conv/algorithm", "conv/sum-that-overflows-in-float16"},
     "pad_grad": {f"pad/{mode}-beyond-the-extent" for mode in ("reflect", "symmetric", "wrap")},
 }
+
+
+@pytest.mark.parametrize(
+    ("channels", "size", "largest", "dtype", "observes"),
+    [
+        (1, 1, 256, "float16", True),
+        (1, 1, 255, "float16", False),
+        (1, 9, 255, "float16", False),
+        (4, 4, 128, "float16", True),
+        (4, 4, 127, "float16", False),
+        (4, 3, 128, "float16", False),
+        (1, 1, 256, "bfloat16", False),
+    ],
+)
+def test_normalization_observes_the_convention_where_squares_exceed_float16(channels, size, largest, dtype, observes):
+    levels = {"rank": 2, "batch": 1, "channels": channels, "extent": (1, 2), "values": "integers", "dtype": dtype}
+    levels |= {"local_size": size, "alpha": 1, "beta": 1, "k": 1, "alpha_over_size": True, "extra_channel": "after"}
+    candidate = Candidate("lrn", levels, {"x": {"values": "integers", "low": 0, "high": largest}})
+    assert ("lrn/square-that-overflows" in conventions_of(candidate)) == observes
+
+
+@pytest.mark.parametrize(
+    ("operator", "numbers", "weights", "dtype", "observes"),
+    [
+        ("conv", [30_000, -9], [[[-3, 0]]], "float16", True),
+        ("conv", [30_000, 9], [[[1, 1]]], "float16", False),
+        ("conv", [30_000, 9], [[[1, 1]], [[-1, 2]]], "float16", True),
+        ("conv", [30_000, 9], [[[1, 1]], [[1, 1]]], "float16", False),
+        ("conv", [30_000, 9], [[[3, 1]]], "bfloat16", False),
+        ("conv_transpose", [30_000, 9], [[[1, 1], [1, 1]]], "float16", False),
+        ("conv_transpose", [30_000, 9], [[[1, 1], [1, 2]]], "float16", True),
+    ],
+)
+def test_convolution_observes_the_convention_where_sums_exceed_float16(operator, numbers, weights, dtype, observes):
+    levels = {"rank": 1, "batch": 1, "channels": 1, "extent": (2,), "window": (2,), "stride": (1,), "dilation": (1,),
+              "padding": 0, "groups": 1, "bias": False, "output_channels": len(weights), "output_padding": 0,
+              "values": "integers", "dtype": dtype}  # fmt: skip
+    inputs = {"x": {"values": "integers"}, "kernel": {"values": "integers"}}
+    candidate = Candidate(operator, levels, inputs).with_numbers(x=[[numbers]], kernel=weights)
+    assert (f"{operator}/sum-that-overflows-in-float16" in conventions_of(candidate)) == observes
 
 
 def empty_conventions(operator):

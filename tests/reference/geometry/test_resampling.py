@@ -145,6 +145,11 @@ def test_weights_are_those_of_fractions(mode, step):
         (5, 7, "align_corners", "floor", True),
         (7, 5, "half_pixel", "floor", True),
         (7, 10, "half_pixel", "floor", False),
+        (6495, 8667, "half_pixel", "round_prefer_floor", True),  # 2937.50017 is 2937.5 in float32
+        (649, 867, "half_pixel", "round_prefer_floor", False),  # 1/1734 from a tie
+        (6495, 8667, "half_pixel_symmetric", "round_prefer_floor", True),
+        (6495, 6497, "tf_crop_and_resize", "round_prefer_floor", True),
+        (65, 67, "tf_crop_and_resize", "round_prefer_floor", False),
     ],
 )
 def test_steps_that_rounding_may_move(size, output, rule, rounding, inexact):

@@ -86,6 +86,15 @@ def test_more_cropping_at_one_end_is_a_slice():
     assert convolution.fallback_transpose(step)[-1] == "x = x[:, 2:, :, :]"
 
 
+def test_invalid_padding_that_differs_at_both_ends_is_not_left_out():
+    step = weighted("conv_transpose", padding=((1, 0), (0, 0), (0, 0)))
+    assert convolution.transpose(step) is convolution.NOT_CROPPED_AT_ONE_END
+    assert convolution.transpose_layer(step) is convolution.NOT_CROPPED_AT_ONE_END
+    assert isinstance(convolution.fallback_transpose(step), Unsupported)
+    equal = weighted("conv_transpose", padding=((1, 1), (0, 0), (0, 0)))
+    assert "padding=(1, 0, 0)" in convolution.transpose(equal)
+
+
 def test_gradients_are_products_with_the_jacobian():
     program = translate(CASES["max_pool_grad/tie"], LAYERS)
     assert "_, (x,) = mx.vjp(lambda x: forward(x), [x], [grad])" in program.text

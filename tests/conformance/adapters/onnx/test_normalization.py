@@ -2,7 +2,7 @@
 
 from conformance.adapters import onnx, onnx2torch, onnxruntime, opencv
 from conformance.adapters.api.normalization.recipes import EVEN_IS_AFTER
-from conformance.adapters.onnx.normalization import lrn
+from conformance.adapters.onnx.normalization import ROUNDED_ATTRIBUTE, lrn
 from conformance.cases.steps import Step
 
 NUMBERS = {"alpha": 1, "beta": 0.75, "k": 2, "alpha_over_size": True, "extra_channel": "after"}
@@ -16,6 +16,13 @@ def test_the_node_has_attributes_of_type_float():
     assert lrn(step()) == "LRN(x, alpha=1.0, beta=0.75, bias=2.0, size=3)"
     assert lrn(step(alpha_over_size=False)).startswith("LRN(x, alpha=3.0,")
     assert lrn(Step("lrn", (1, 4, 2, 3), "float32", {"local_size": 3})) == "LRN(x, size=3)"
+
+
+def test_an_attribute_that_float32_rounds_is_written_for_shorter_dtypes_only():
+    assert lrn(step(alpha=0.0001, dtype="float64")) is ROUNDED_ATTRIBUTE
+    assert lrn(step(beta=0.3, dtype="float64")) is ROUNDED_ATTRIBUTE
+    assert lrn(step(alpha=0.0001)).startswith("LRN(x, alpha=0.0001,")
+    assert lrn(step(alpha=0.5, dtype="float64")).startswith("LRN(x, alpha=0.5,")
 
 
 def test_an_even_window_of_the_node_has_its_extra_channel_after():
