@@ -60,7 +60,7 @@ GLOBAL_OPERATORS = frozenset({"global_max_pool", "global_avg_pool"})
 MOST_AXES = PLANE_RANK = 2
 NO_EMPTY_RESULT = Unsupported("Net.forward returns None in place of an array without elements")
 NO_VOLUMES = Unsupported("global pooling takes at most two spatial axes")
-NO_VOLUME_INDICES = Unsupported("MaxPool with indices takes at most two spatial axes", rejected_call=ANY_CALL)
+NO_INDICES_RANK = Unsupported("MaxPool with indices takes two spatial axes", rejected_call=ANY_CALL)
 NO_RESIZE_RANK = Unsupported("Resize takes two spatial axes", rejected_call=ANY_CALL)
 NO_EVEN_SIZE = Unsupported('LRN: "size % 2 == 1 && size > 0"', rejected_call=ANY_CALL)
 NO_LRN_RANK = Unsupported("LRN takes two spatial axes")
@@ -83,12 +83,10 @@ def node_limit(step: Step) -> Unsupported | None:
     unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step) or _without_cells(step)
     if unsupported is None and step.operator in OPERATOR_LIMITS:
         return OPERATOR_LIMITS[step.operator](step)
-    if unsupported or (step.rank <= MOST_AXES and step.operator != "pad"):
-        return unsupported
-    if step.operator in GLOBAL_OPERATORS:
+    if unsupported is None and step.operator in GLOBAL_OPERATORS and step.rank > MOST_AXES:
         return NO_VOLUMES
-    if step.operator == "max_pool_with_indices" and step.parameters.get("output") == "indices":
-        return NO_VOLUME_INDICES
+    if unsupported or step.operator != "pad":
+        return unsupported
     return NO_WIDE_VALUE if step.dtype == "uint64" and step.parameters.get("value") else None
 
 
@@ -127,6 +125,11 @@ def _grid_limit(step: Step) -> Unsupported | None:
     return NO_CUBIC_VOLUMES if is_cubic and step.rank != PLANE_RANK else None
 
 
+def _indices_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use MaxPool for indices, which are those of planes."""
+    return NO_INDICES_RANK if step.parameters.get("output") == "indices" and step.rank != PLANE_RANK else None
+
+
 def _quantized_conv_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use QLinearConv: a kernel larger than the padded input on some axis."""
     axes = zip(step.window, step.dilation, step.shape[2:], step.padding, strict=False)
@@ -137,6 +140,7 @@ def _quantized_conv_limit(step: Step) -> Unsupported | None:
 OPERATOR_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {
     "grid_sample": _grid_limit,
     "lrn": _lrn_limit,
+    "max_pool_with_indices": _indices_limit,
     "quantized_conv": _quantized_conv_limit,
     "resize": _resize_limit,
 }

@@ -8,9 +8,9 @@ from conformance.adapters.opencv import (
     COUNTED_PADDING,
     NO_CUBIC_VOLUMES,
     NO_GRID_RANK,
+    NO_INDICES_RANK,
     NO_RESIZE_RANK,
     NO_VOLUME_AVERAGES,
-    NO_VOLUME_INDICES,
     NO_VOLUMES,
     ROUNDED_UP,
     UNSTABLE_RESIZE,
@@ -45,9 +45,10 @@ def test_global_pooling_has_two_axes_at_most(operator):
     assert node_limit(step(operator, (1, 2, 4, 4, 4))) is NO_VOLUMES
 
 
-def test_indices_of_volumes_are_rejected():
-    volume = step("max_pool_with_indices", (1, 2, 4, 4, 4), output="indices")
-    assert node_limit(volume) is NO_VOLUME_INDICES
+@pytest.mark.parametrize("shape", [(1, 2, 4), (1, 2, 4, 4, 4)])
+def test_indices_of_rows_and_volumes_are_rejected(shape):
+    assert node_limit(step("max_pool_with_indices", shape, output="indices")) is NO_INDICES_RANK
+    assert node_limit(step("max_pool_with_indices", shape, output="values")) is None
     assert node_limit(step("max_pool_with_indices", output="indices")) is None
 
 
