@@ -15,8 +15,8 @@ from typing import Any
 
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, dtype_kind, json_value
-from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, ArrayUse, Case
-from conformance.cases.features.numbers import is_negative, number_features
+from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, FRAMEWORK_SAME, WORDS_KEY, ArrayUse, Case
+from conformance.cases.features.numbers import exceeds_int32, is_negative, number_features
 from conformance.cases.features.sizes import size_features
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
 from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, padding_pairs, parameter_per_axis
@@ -85,6 +85,7 @@ FEATURES = (
         lambda case: geometry.is_inspected(case.inputs["x"]) and is_negative(case.inputs["x"].make()),
         "only negative values in x",
     ),
+    Feature("long", lambda case: exceeds_int32(case.inputs["x"])),
     Feature("alone", geometry.specials_alone_in_window),
     Feature("window", _window_extents),
     Feature("padded", geometry.is_padded, "padding"),
@@ -95,6 +96,7 @@ FEATURES = (
         "padding that differs before and after",
     ),
     Feature("partial", geometry.has_partial_window, "a window that may extend past the input"),
+    Feature("dropped", geometry.drops_last_window),
     Feature("outgrown", geometry.window_exceeds_input, "a window that reaches beyond the input"),
     Feature("bare", geometry.has_window_of_padding, "a window of padding only"),
     Feature("column", lambda case: geometry.output_shape(case)[-1:] == (1,), "an output of one column"),
@@ -121,6 +123,7 @@ FEATURES = (
     Feature("via", lambda case: frozenset(case.via)),
     Feature("then", lambda case: frozenset(following.operator for following in case.then)),
     Feature("arrays", lambda case: case.parameters.get(ARRAYS_KEY, CONTIGUOUS)),
+    Feature("words", lambda case: WORDS_KEY in case.parameters or case.parameters.get("padding") == FRAMEWORK_SAME),
     Feature("expect", lambda case: EXPECTATION_KINDS[type(case.expect)]),
     Feature("batch", lambda case: case.shape[0]),
     Feature("channels", lambda case: case.shape[1]),
