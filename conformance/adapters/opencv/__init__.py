@@ -71,6 +71,7 @@ FLOAT32_GRID = Unsupported("AffineGrid returns float32 for every dtype")
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 # Not run: neither a verdict nor a ledger entry could be stable.
 NO_CROP = Unsupported('(-215:Assertion failed) interp_mode != "tf_crop_and_resize"')
+OVERWRITTEN_MEMORY = Unsupported("AffineGrid of several volumes with a size below 1 writes past its allocation")
 UNSTABLE_RESIZE = Unsupported("linear interpolation of one row returns other numbers in each run")
 NO_VOLUME_AVERAGES = Unsupported("QLinearAveragePool has at most two spatial axes, and no dilation")
 ROUNDED_UP = Unsupported("QLinearAveragePool rounds the output size up")
@@ -117,6 +118,13 @@ def _lrn_limit(step: Step) -> Unsupported | None:
     return NO_EVEN_SIZE if is_even(step) and "extra_channel" in step.parameters else None
 
 
+def _affine_grid_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use AffineGrid for invalid sizes, with which the process may end later."""
+    sizes = step.parameters["grid_size"]
+    is_overwritten = len(sizes) > PLANE_RANK and min(sizes) < 1 < step.shape[0]
+    return OVERWRITTEN_MEMORY if is_overwritten else None
+
+
 def _grid_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use GridSample, whose layer is for planes and volumes."""
     if step.rank not in GRID_RANKS:
@@ -138,6 +146,7 @@ def _quantized_conv_limit(step: Step) -> Unsupported | None:
 
 
 OPERATOR_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {
+    "affine_grid": _affine_grid_limit,
     "grid_sample": _grid_limit,
     "lrn": _lrn_limit,
     "max_pool_with_indices": _indices_limit,

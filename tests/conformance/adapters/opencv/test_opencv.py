@@ -12,6 +12,7 @@ from conformance.adapters.opencv import (
     NO_RESIZE_RANK,
     NO_VOLUME_AVERAGES,
     NO_VOLUMES,
+    OVERWRITTEN_MEMORY,
     ROUNDED_UP,
     UNSTABLE_RESIZE,
     composition_limit,
@@ -58,6 +59,21 @@ def test_grids_sample_planes_and_volumes():
     assert node_limit(step("grid_sample", plane, mode="cubic")) is None
     assert node_limit(step("grid_sample", volume, mode="linear")) is None
     assert node_limit(step("grid_sample", volume, mode="cubic")) is NO_CUBIC_VOLUMES
+
+
+@pytest.mark.parametrize(
+    ("images", "size", "limit"),
+    [
+        (2, (2, -3, 4), OVERWRITTEN_MEMORY),
+        (2, (0, 3, 4), OVERWRITTEN_MEMORY),
+        (2, (2, 3, 4), None),
+        (1, (2, -3, 4), None),
+        (2, (-3, 4), None),
+    ],
+)
+def test_invalid_sizes_of_grids_of_volumes_are_not_run(images, size, limit):
+    matrices = (images, len(size), len(size) + 1)
+    assert node_limit(step("affine_grid", matrices, grid_size=size)) is limit
 
 
 def test_the_cubic_mode_of_a_grid_has_its_name_since_opset_20():
