@@ -17,7 +17,7 @@ from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, dtype_kind, json_value
 from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, FRAMEWORK_SAME, WORDS_KEY, ArrayUse, Case
 from conformance.cases.features.numbers import exceeds_int32, is_negative, number_features
-from conformance.cases.features.sizes import size_features
+from conformance.cases.features.sizes import is_depthwise, output_channels, size_features
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
 from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, padding_pairs, parameter_per_axis
 from conformance.cases.operators import OPERATORS, PARAMETERS, Rounding
@@ -51,14 +51,6 @@ def _window_extents(case: Case) -> SelectorValue:
     if "window" in case.parameters:
         return compact_value(case.parameters["window"])
     return compact_value(case.inputs["kernel"].shape[2:]) if "kernel" in case.inputs else ABSENT
-
-
-def _output_channels(case: Case) -> int:
-    kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
-    # The kernel of a case that must be rejected may have any rank.
-    if len(kernel) <= 1:
-        return case.shape[1]
-    return kernel[1] * case.parameters["groups"] if geometry.is_transposed(case) else kernel[0]
 
 
 @dataclass(frozen=True)
@@ -118,7 +110,8 @@ FEATURES = (
         "stride > window",
     ),
     Feature("bias", lambda case: "bias" in case.inputs, "a bias"),
-    Feature("out", _output_channels),
+    Feature("out", output_channels),
+    Feature("depthwise", is_depthwise),
     Feature("composed", lambda case: bool(case.via or case.then), "a composition"),
     Feature("via", lambda case: frozenset(case.via)),
     Feature("then", lambda case: frozenset(following.operator for following in case.then)),
