@@ -254,6 +254,18 @@ def has_partial_window(case: Case) -> bool:
     return is_padded(case) or (windows is not None and any(windows.overhang))
 
 
+def drops_last_window(case: Case) -> bool:
+    """Whether rounding up leaves out a partial last window on some axis, since it would start behind all cells of x."""
+    windows = case_windows(case)
+    if windows is None or windows.rounding != Rounding.CEIL:
+        return False
+    axes = zip(windows.size, windows.pads, windows.padded, windows.extent, windows.stride, strict=True)
+    return any(
+        (padded - reach) % stride > 0 and ((padded - reach) // stride + 1) * stride >= before + size
+        for size, (before, _), padded, reach, stride in axes
+    )
+
+
 def has_remainder(case: Case) -> bool:
     """Whether cells remain after the last complete window; for a transposed convolution, output padding."""
     if is_transposed(case):

@@ -218,7 +218,7 @@ class OperatorSpace:
             levels["bias"] = False
         if "value" in self.word_levels and rng.one_in(3):
             levels["mode"] = PadMode.CONSTANT.value
-        if levels.get("mode", PadMode.CONSTANT) != PadMode.CONSTANT:
+        if "value" in levels and levels.get("mode", PadMode.CONSTANT) != PadMode.CONSTANT:
             levels["value"] = 0  # other modes do not use it
         if dtype_kind(choice.dtype) is not DtypeKind.FLOATING and levels.get("value", 0) not in WHOLE_PAD_VALUES:
             levels["value"] = WHOLE_PAD_VALUES[-1]

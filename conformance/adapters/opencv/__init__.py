@@ -60,7 +60,7 @@ GLOBAL_OPERATORS = frozenset({"global_max_pool", "global_avg_pool"})
 MOST_AXES = PLANE_RANK = 2
 NO_EMPTY_RESULT = Unsupported("Net.forward returns None in place of an array without elements")
 NO_VOLUMES = Unsupported("global pooling takes at most two spatial axes")
-NO_VOLUME_INDICES = Unsupported("MaxPool with indices takes at most two spatial axes", rejected_call=ANY_CALL)
+NO_INDICES_RANK = Unsupported("MaxPool with indices takes two spatial axes", rejected_call=ANY_CALL)
 NO_RESIZE_RANK = Unsupported("Resize takes two spatial axes", rejected_call=ANY_CALL)
 NO_EVEN_SIZE = Unsupported('LRN: "size % 2 == 1 && size > 0"', rejected_call=ANY_CALL)
 NO_LRN_RANK = Unsupported("LRN takes two spatial axes")
@@ -71,6 +71,7 @@ FLOAT32_GRID = Unsupported("AffineGrid returns float32 for every dtype")
 FLOAT32_RESIZE = Unsupported("Resize computes float64 in float32")
 # Not run: neither a verdict nor a ledger entry could be stable.
 NO_CROP = Unsupported('(-215:Assertion failed) interp_mode != "tf_crop_and_resize"')
+OVERWRITTEN_MEMORY = Unsupported("AffineGrid of several volumes with a size below 1 writes past its allocation")
 UNSTABLE_RESIZE = Unsupported("linear interpolation of one row returns other numbers in each run")
 NO_VOLUME_AVERAGES = Unsupported("QLinearAveragePool has at most two spatial axes, and no dilation")
 ROUNDED_UP = Unsupported("QLinearAveragePool rounds the output size up")
@@ -83,12 +84,10 @@ def node_limit(step: Step) -> Unsupported | None:
     unsupported = missing_kernel(KERNEL_DTYPES, _no_kernel, step) or _without_cells(step)
     if unsupported is None and step.operator in OPERATOR_LIMITS:
         return OPERATOR_LIMITS[step.operator](step)
-    if unsupported or (step.rank <= MOST_AXES and step.operator != "pad"):
-        return unsupported
-    if step.operator in GLOBAL_OPERATORS:
+    if unsupported is None and step.operator in GLOBAL_OPERATORS and step.rank > MOST_AXES:
         return NO_VOLUMES
-    if step.operator == "max_pool_with_indices" and step.parameters.get("output") == "indices":
-        return NO_VOLUME_INDICES
+    if unsupported or step.operator != "pad":
+        return unsupported
     return NO_WIDE_VALUE if step.dtype == "uint64" and step.parameters.get("value") else None
 
 
@@ -119,12 +118,24 @@ def _lrn_limit(step: Step) -> Unsupported | None:
     return NO_EVEN_SIZE if is_even(step) and "extra_channel" in step.parameters else None
 
 
+def _affine_grid_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use AffineGrid for invalid sizes, with which the process may end later."""
+    sizes = step.parameters["grid_size"]
+    is_overwritten = len(sizes) > PLANE_RANK and min(sizes) < 1 < step.shape[0]
+    return OVERWRITTEN_MEMORY if is_overwritten else None
+
+
 def _grid_limit(step: Step) -> Unsupported | None:
     """Return the reason not to use GridSample, whose layer is for planes and volumes."""
     if step.rank not in GRID_RANKS:
         return NO_GRID_RANK
     is_cubic = step.parameters.get("mode") == ResizeMode.CUBIC
     return NO_CUBIC_VOLUMES if is_cubic and step.rank != PLANE_RANK else None
+
+
+def _indices_limit(step: Step) -> Unsupported | None:
+    """Return the reason not to use MaxPool for indices, which are those of planes."""
+    return NO_INDICES_RANK if step.parameters.get("output") == "indices" and step.rank != PLANE_RANK else None
 
 
 def _quantized_conv_limit(step: Step) -> Unsupported | None:
@@ -135,8 +146,10 @@ def _quantized_conv_limit(step: Step) -> Unsupported | None:
 
 
 OPERATOR_LIMITS: Mapping[str, Callable[[Step], Unsupported | None]] = {
+    "affine_grid": _affine_grid_limit,
     "grid_sample": _grid_limit,
     "lrn": _lrn_limit,
+    "max_pool_with_indices": _indices_limit,
     "quantized_conv": _quantized_conv_limit,
     "resize": _resize_limit,
 }

@@ -15,9 +15,9 @@ from typing import Any
 
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, dtype_kind, json_value
-from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, WORDS_KEY, ArrayUse, Case
-from conformance.cases.features.numbers import is_negative, number_features
-from conformance.cases.features.sizes import size_features
+from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, FRAMEWORK_SAME, WORDS_KEY, ArrayUse, Case
+from conformance.cases.features.numbers import exceeds_int32, is_negative, number_features
+from conformance.cases.features.sizes import is_depthwise, output_channels, size_features
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
 from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, padding_pairs, parameter_per_axis
 from conformance.cases.operators import OPERATORS, PARAMETERS, Rounding
@@ -53,14 +53,6 @@ def _window_extents(case: Case) -> SelectorValue:
     return compact_value(case.inputs["kernel"].shape[2:]) if "kernel" in case.inputs else ABSENT
 
 
-def _output_channels(case: Case) -> int:
-    kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
-    # The kernel of a case that must be rejected may have any rank.
-    if len(kernel) <= 1:
-        return case.shape[1]
-    return kernel[1] * case.parameters["groups"] if geometry.is_transposed(case) else kernel[0]
-
-
 @dataclass(frozen=True)
 class Feature:
     """A feature with a key in selectors.
@@ -85,12 +77,14 @@ FEATURES = (
         lambda case: geometry.is_inspected(case.inputs["x"]) and is_negative(case.inputs["x"].make()),
         "only negative values in x",
     ),
+    Feature("long", lambda case: exceeds_int32(case.inputs["x"])),
     Feature("alone", geometry.specials_alone_in_window),
     Feature("window", _window_extents),
     Feature("padded", geometry.is_padded, "padding"),
     Feature("cropped", geometry.is_cropped, "cells cropped"),
     Feature("asymmetric", geometry.is_padded_unequally, "padding that differs before and after"),
     Feature("partial", geometry.has_partial_window, "a window that may extend past the input"),
+    Feature("dropped", geometry.drops_last_window),
     Feature("outgrown", geometry.window_exceeds_input, "a window that reaches beyond the input"),
     Feature("bare", geometry.has_window_of_padding, "a window of padding only"),
     Feature("column", lambda case: geometry.output_shape(case)[-1:] == (1,), "an output of one column"),
@@ -116,12 +110,13 @@ FEATURES = (
     Feature("output_padded", lambda case: any(parameter_per_axis(case, "output_padding"))),
     Feature("unresized", geometry.keeps_an_extent),
     Feature("bias", lambda case: "bias" in case.inputs, "a bias"),
-    Feature("out", _output_channels),
+    Feature("out", output_channels),
+    Feature("depthwise", is_depthwise),
     Feature("composed", lambda case: bool(case.via or case.then), "a composition"),
     Feature("via", lambda case: frozenset(case.via)),
     Feature("then", lambda case: frozenset(following.operator for following in case.then)),
     Feature("arrays", lambda case: case.parameters.get(ARRAYS_KEY, CONTIGUOUS)),
-    Feature("words", lambda case: bool(case.parameters.get(WORDS_KEY))),
+    Feature("words", lambda case: WORDS_KEY in case.parameters or case.parameters.get("padding") == FRAMEWORK_SAME),
     Feature("expect", lambda case: EXPECTATION_KINDS[type(case.expect)]),
     Feature("batch", lambda case: case.shape[0]),
     Feature("channels", lambda case: case.shape[1]),

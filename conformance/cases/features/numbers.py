@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from conformance.cases import geometry
-from conformance.cases.arrays import NUMPY_DTYPES, Array
+from conformance.cases.arrays import NUMPY_DTYPES, Array, ArraySpec
 from conformance.cases.case import Case
 from conformance.cases.geometry import parameter_per_axis
 from conformance.cases.operators import OPERATORS, Geometry
@@ -31,6 +31,14 @@ def is_negative(numbers: Array) -> bool:
     """Whether all numbers are negative."""
     with np.errstate(invalid="ignore"):  # comparing a bfloat16 NaN raises a warning
         return bool((numbers < 0).all())
+
+
+def exceeds_int32(spec: ArraySpec) -> bool:
+    """Whether an array of integers has a number that int32 does not represent."""
+    if np.dtype(NUMPY_DTYPES[spec.dtype]).kind not in "iu" or not geometry.is_inspected(spec):
+        return False
+    numbers, limits = spec.make(), np.iinfo(np.int32)
+    return bool(numbers.size) and not limits.min <= int(numbers.min()) <= int(numbers.max()) <= limits.max
 
 
 def _planes(numbers: Array) -> Array:

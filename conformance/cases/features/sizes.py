@@ -19,6 +19,20 @@ MAX_NAMED_WINDOW = 5
 """Largest extent of a window whose exact size is a feature."""
 
 
+def output_channels(case: Case) -> int:
+    """Return the number of channels of the output. Operators without a kernel have those of x."""
+    kernel = case.inputs["kernel"].shape if "kernel" in case.inputs else ()
+    # The kernel of a case that must be rejected may have any rank.
+    if len(kernel) <= 1:
+        return case.shape[1]
+    return kernel[1] * case.parameters["groups"] if geometry.is_transposed(case) else kernel[0]
+
+
+def is_depthwise(case: Case) -> bool:
+    """Whether each group of a convolution has one input channel and one output channel."""
+    return "kernel" in case.inputs and case.shape[1] == output_channels(case) == case.parameters.get("groups")
+
+
 def size_features(case: Case) -> Iterator[str]:
     """Yield the features of channels, extents, windows, padding and bins that compare sizes with each other."""
     batch, channels, *extents = case.shape

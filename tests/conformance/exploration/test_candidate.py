@@ -163,6 +163,13 @@ def test_words_include_the_defaults_of_sweeps_without_the_factor(sweeps):
     assert "extremes" in {one.levels["values"] for one in found}
 
 
+@pytest.mark.parametrize("operator", ["resize", "grid_sample", "pad"])
+def test_only_padding_has_a_value_in_its_id(sweeps, operator):
+    found = draws(OperatorSpace.from_sweeps(operator, sweeps), 40, "ids")
+    assert {"value" in one.levels for one in found} == {operator == "pad"}
+    assert [one.name for one in found if "None" in one.name] == []
+
+
 def test_an_operator_without_sweeps_has_no_space():
     with pytest.raises(CatalogueError, match="max_pool: the catalogue has no sweep"):
         OperatorSpace.from_sweeps("max_pool", [])

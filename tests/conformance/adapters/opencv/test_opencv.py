@@ -8,10 +8,11 @@ from conformance.adapters.opencv import (
     COUNTED_PADDING,
     NO_CUBIC_VOLUMES,
     NO_GRID_RANK,
+    NO_INDICES_RANK,
     NO_RESIZE_RANK,
     NO_VOLUME_AVERAGES,
-    NO_VOLUME_INDICES,
     NO_VOLUMES,
+    OVERWRITTEN_MEMORY,
     ROUNDED_UP,
     UNSTABLE_RESIZE,
     composition_limit,
@@ -45,9 +46,10 @@ def test_global_pooling_has_two_axes_at_most(operator):
     assert node_limit(step(operator, (1, 2, 4, 4, 4))) is NO_VOLUMES
 
 
-def test_indices_of_volumes_are_rejected():
-    volume = step("max_pool_with_indices", (1, 2, 4, 4, 4), output="indices")
-    assert node_limit(volume) is NO_VOLUME_INDICES
+@pytest.mark.parametrize("shape", [(1, 2, 4), (1, 2, 4, 4, 4)])
+def test_indices_of_rows_and_volumes_are_rejected(shape):
+    assert node_limit(step("max_pool_with_indices", shape, output="indices")) is NO_INDICES_RANK
+    assert node_limit(step("max_pool_with_indices", shape, output="values")) is None
     assert node_limit(step("max_pool_with_indices", output="indices")) is None
 
 
@@ -57,6 +59,21 @@ def test_grids_sample_planes_and_volumes():
     assert node_limit(step("grid_sample", plane, mode="cubic")) is None
     assert node_limit(step("grid_sample", volume, mode="linear")) is None
     assert node_limit(step("grid_sample", volume, mode="cubic")) is NO_CUBIC_VOLUMES
+
+
+@pytest.mark.parametrize(
+    ("images", "size", "limit"),
+    [
+        (2, (2, -3, 4), OVERWRITTEN_MEMORY),
+        (2, (0, 3, 4), OVERWRITTEN_MEMORY),
+        (2, (2, 3, 4), None),
+        (1, (2, -3, 4), None),
+        (2, (-3, 4), None),
+    ],
+)
+def test_invalid_sizes_of_grids_of_volumes_are_not_run(images, size, limit):
+    matrices = (images, len(size), len(size) + 1)
+    assert node_limit(step("affine_grid", matrices, grid_size=size)) is limit
 
 
 def test_the_cubic_mode_of_a_grid_has_its_name_since_opset_20():
