@@ -47,8 +47,8 @@ total = ({x}.abs() ** {p}).sum({axes})
 mx.where(total == 0, 1, total) ** (1 / {p})""",
     ones="mx.ones_like(x)",
     where="mx.where({condition}, mx.array({x}), {other})",
-    # A sum of 0 becomes 1, so that quotients and gradients are 0 instead of NaN.
-    share="{x} / mx.where(total == 0, 1, total)",
+    # A sum of 0 becomes inf, so that quotients and gradients are 0 instead of NaN.
+    share="{x} / mx.where(total == 0, mx.inf, total)",
     move_cells="{x}.transpose({order})",
     drawn="""\
 drawn = windows.cumsum(0) > share

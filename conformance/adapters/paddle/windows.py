@@ -16,8 +16,8 @@ OPERATIONS = ArrayOperations(
 total = ({x}.abs() ** {p}).sum({axes})
 paddle.where(total == 0, paddle.ones_like(total), total) ** (1 / {p})""",
     ones="paddle.ones_like(x)",
-    # A sum of 0 becomes 1, so that quotients and gradients are 0 instead of NaN.
-    share="{x} / paddle.where(total == 0, paddle.ones_like(total), total)",
+    # A sum of 0 becomes inf, so that quotients and gradients are 0 instead of NaN.
+    share="{x} / paddle.where(total == 0, paddle.full_like(total, np.inf), total)",
     move_cells="{x}.transpose({order})",
     drawn="""\
 drawn = (windows.cumsum(0) > share).astype("{dtype}")
