@@ -32,6 +32,8 @@ from conformance.adapters.mnn.pooling import (
 )
 
 READS_OUTSIDE = Unsupported("with several channels in each group, the call reads memory outside of the kernel")
+MIN_CELLS_LEFT = 2
+"""Minimum number of cells after the last window with which F.SAME reads other cells."""
 NO_OUTPUT_PADDING = Unsupported("transposed convolutions have no output padding")
 
 
@@ -60,12 +62,26 @@ def _unsupported(step: Step) -> Unsupported | None:
     return None if step.parameters["groups"] == 1 or one_channel else READS_OUTSIDE
 
 
+def _leaves_cells(step: Step) -> bool:
+    """Whether two cells or more follow the last window of an axis. F.SAME then reads other cells."""
+    if len(step.kernel) != step.rank + 2:
+        return False
+    walk = step.windows
+    axes = zip(walk.size, walk.output, walk.stride, walk.window, walk.dilation, strict=True)
+    return any(
+        (count - 1) * stride + (window - 1) * dilation + 1 <= size - MIN_CELLS_LEFT
+        for size, count, stride, window, dilation in axes
+    )
+
+
 def conv(step: Step, x: str = "x", kernel: str = "kernel") -> Code:
     """Return the call, or Unsupported with the reason."""
     unsupported = _unsupported(step)
     if unsupported:
         return unsupported
     named = named_mode(step)
+    if named == SAME and not is_framework_same(step) and _leaves_cells(step):
+        named = None
     if named is None and step.symmetric is None:
         return ONE_PADDING
     padding = (0,) * step.rank if named else step.symmetric or ()

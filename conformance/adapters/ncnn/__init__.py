@@ -56,7 +56,8 @@ def compute(net, *batches):
     for inputs in zip(*batches):
         extractor = net.create_extractor()
         for name, image in zip(net.input_names(), inputs):
-            extractor.input(name, ncnn.Mat(np.ascontiguousarray(image)).clone())
+            image = np.ascontiguousarray(image)  # a Mat is no owner of the numbers of an array
+            extractor.input(name, ncnn.Mat(image).clone())
         code, y = extractor.extract("y")
         if code:
             raise ValueError(f"extract returns {code}")

@@ -39,7 +39,7 @@ def functional_pad(step: Step) -> Code:
     pads = (
         tuple_of([0] * 4 + [end for pair in step.padding for end in pair]) if too_many_axes(step) else flat_pads(step)
     )
-    return _if_kernel(step, call("F.pad", "x", pads, value=value))
+    return if_kernel(step, call("F.pad", "x", pads, value=value))
 
 
 def layer_pad(step: Step) -> Code:
@@ -51,12 +51,13 @@ def layer_pad(step: Step) -> Code:
     if mode == PadMode.CONSTANT:
         value = step.parameters["value"]
         name, arguments = ("Constant", [number(value)]) if value else ("Zero", [])
-        return _if_kernel(step, call(f"nn.{name}Pad{step.rank}D", flat_pads(step), *arguments) + "(x)")
+        return if_kernel(step, call(f"nn.{name}Pad{step.rank}D", flat_pads(step), *arguments) + "(x)")
     word = f'"{REPLICATE_AND_CIRCULAR_NAMES.get(mode)}"'
     return _call_in_mode(step, call(f"nn.Pad{step.rank}D", flat_pads(step), mode=word) + "(x)")
 
 
-def _if_kernel(step: Step, text: str) -> Code:
+def if_kernel(step: Step, text: str) -> Code:
+    """Return a call of padding, or the reason why it has no kernel for the dtype."""
     if step.dtype in PAD_DTYPES:
         return text
     # Conventions about 16-bit floats ask how a call computes; those about integers also whether it rejects them.
@@ -75,4 +76,4 @@ def _call_in_mode(step: Step, text: str) -> Code:
         return Unsupported("the call mirrors before it crops", rejected_call=text)
     if exceeds_extent(step, {PadMode.REFLECT: 1}):
         return Unsupported("pads in mode reflect must be less than the extent", rejected_call=text)
-    return _if_kernel(step, text)
+    return if_kernel(step, text)

@@ -20,6 +20,7 @@ from conformance.adapters.api import (
 )
 from conformance.adapters.paddle.calls import CallWriter
 from conformance.adapters.paddle.convolution import convolution
+from conformance.adapters.paddle.padding import if_kernel
 from conformance.cases.operators import PaddingWord
 
 PADDING_NAMES = {PaddingWord.VALID: "VALID", PaddingWord.SAME_UPPER: "SAME"}
@@ -49,7 +50,7 @@ def functional_pad(step: Step) -> Code:
     mode = step.parameters["mode"]
     if not crops(step) or mode not in REPLICATE_AND_CIRCULAR_NAMES:
         return NO_CROP
-    return call("F.pad", "x", flat_pads(step), mode=f'"{REPLICATE_AND_CIRCULAR_NAMES[mode]}"')
+    return if_kernel(step, call("F.pad", "x", flat_pads(step), mode=f'"{REPLICATE_AND_CIRCULAR_NAMES[mode]}"'))
 
 
 def layer_pad(step: Step) -> Code:
@@ -57,7 +58,8 @@ def layer_pad(step: Step) -> Code:
     mode = step.parameters["mode"]
     if not crops(step) or mode not in REPLICATE_AND_CIRCULAR_NAMES:
         return NO_CROP
-    return call(f"nn.Pad{step.rank}D", flat_pads(step), mode=f'"{REPLICATE_AND_CIRCULAR_NAMES[mode]}"') + "(x)"
+    layer = call(f"nn.Pad{step.rank}D", flat_pads(step), mode=f'"{REPLICATE_AND_CIRCULAR_NAMES[mode]}"')
+    return if_kernel(step, f"{layer}(x)")
 
 
 def words(write_call: CallWriter, pad: Lowering, *, layer: bool) -> Mapping[str, Lowering]:

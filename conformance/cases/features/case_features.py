@@ -88,7 +88,8 @@ FEATURES = (
     Feature("outgrown", geometry.window_exceeds_input, "a window that reaches beyond the input"),
     Feature("bare", geometry.has_window_of_padding, "a window of padding only"),
     Feature("column", lambda case: geometry.output_shape(case)[-1:] == (1,), "an output of one column"),
-    Feature("single", lambda case: 1 in geometry.output_shape(case)[2:]),
+    # An axis with one cell of output has phrases of its own.
+    Feature("flat", lambda case: 1 in geometry.output_shape(case)[2:]),
     Feature("square", geometry.output_is_square, "as many columns as channels in the output"),
     Feature("crowded", geometry.has_crowded_windows, f"{MIN_CROWDED_CELLS:,} or more cells in all windows"),
     Feature("reciprocal", geometry.bins_differ_by_reciprocal, "bins that a rounded reciprocal changes"),

@@ -110,3 +110,9 @@ def test_a_transposed_convolution_is_cropped_by_a_slice_and_filled_with_zeros():
 
 def test_there_are_no_gradients():
     assert SURFACE.write_gradient is None
+
+
+def test_same_padding_has_numbers_where_two_cells_follow_the_last_window():
+    column = {"kernel": (1, 1, 3, 1), "stride": (1, 3), "padding": ((1, 1), (0, 0))}
+    assert "(0, 1), (1, 1), 1, F.CAFFE" in convolution.conv(weighted(shape=(1, 1, 1, 3), **column))
+    assert "(0, 0), (1, 1), 1, F.SAME" in convolution.conv(weighted(shape=(1, 1, 1, 2), **column))

@@ -1,10 +1,15 @@
 """The adapter for ncnn: the parameters of its layers, and what has no layer."""
 
+import ast
+import weakref
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api import Unsupported, UnsupportedStep
-from conformance.adapters.ncnn import convolution, pooling
+from conformance.adapters.ncnn import SETUP, convolution, pooling
 from conformance.cases.steps import Step
 from tests.support.example_steps import convolution_step, pooling_step
 
@@ -99,3 +104,40 @@ def test_kernels_of_transposed_convolutions_start_with_the_output_channels():
 
 def test_there_are_no_gradients():
     assert SURFACE.write_gradient is None
+
+
+class MatWithoutOwnership:
+    """A Mat that refers to the memory of an array, and reads it when it is cloned."""
+
+    def __init__(self, array):
+        self.reference = weakref.ref(array)
+
+    def clone(self):
+        array = self.reference()
+        assert array is not None, "the array was freed before it was copied"
+        return array.copy()
+
+
+class IdentityNetwork:
+    """A network whose output is its input."""
+
+    def input_names(self):
+        return ["x"]
+
+    def create_extractor(self):
+        return self
+
+    def input(self, _name, mat):
+        self.mat = mat
+
+    def extract(self, _name):
+        return 0, self.mat
+
+
+def test_an_array_with_another_layout_exists_until_its_mat_is_cloned():
+    setup = ast.parse(SETUP)
+    setup.body = [node for node in setup.body if isinstance(node, ast.FunctionDef) and node.name == "compute"]
+    names = {"np": np, "ncnn": SimpleNamespace(Mat=MatWithoutOwnership)}
+    exec(compile(setup, "setup", "exec"), names)  # noqa: S102 - the text of the adapter
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)[:, :, ::2]
+    assert np.array_equal(names["compute"](IdentityNetwork(), x), x)

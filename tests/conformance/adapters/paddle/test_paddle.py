@@ -4,7 +4,7 @@ import pytest
 
 from conformance.adapters import registry
 from conformance.adapters.api import Unsupported
-from conformance.adapters.paddle import pooling
+from conformance.adapters.paddle import pooling, words
 from conformance.adapters.paddle.calls import functional_call, layer_call, padding_text
 from conformance.adapters.paddle.convolution import convolution, transposed_convolution
 from conformance.adapters.paddle.padding import functional_pad, layer_pad
@@ -136,3 +136,10 @@ def test_a_layer_differentiates_its_own_parameters():
         case for case in CASES.values() if case.operator == "conv_grad" and case.parameters["output"] == "kernel"
     )
     assert "(x,) = paddle.grad(x, conv.weight, grad)" in translate(case, LAYERS).text
+
+
+@pytest.mark.parametrize("pad", [words.functional_pad, words.layer_pad])
+def test_negative_pads_have_the_dtypes_of_other_pads(pad):
+    cropped = {"mode": "reflect", "pads": ((0, 0), (0, -1))}
+    assert 'mode="reflect"' in pad(padded(**cropped))
+    assert isinstance(pad(padded(**cropped, dtype="int16")), Unsupported)
