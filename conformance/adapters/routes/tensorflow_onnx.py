@@ -15,9 +15,9 @@ from conformance.adapters.routes.onnx_runtimes import (
     ONNXRUNTIME_THREAD_SETTINGS,
     TO_NUMPY,
 )
-from conformance.adapters.routes.route import FIXED, BatchExport, make_route, model_lines
+from conformance.adapters.routes.route import COMPLETE_FIELDS, FIXED, BatchExport, make_route, model_lines
 from conformance.adapters.routes.tensorflow_lite import JOINT_FUNCTION, ONES, tensor_specs
-from reports.results.vocabulary import ROUTE_ARROW, Level
+from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("tensorflow", "tf2onnx", "onnx", "onnxruntime", "numpy")
 THREADS = tensorflow.THREADS
@@ -62,7 +62,7 @@ SURFACES = tuple(
         batch=BATCH,
         bfloat16=None,
         # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
-        max_level=Level.SMOKE,
+        **({} if ones else COMPLETE_FIELDS),
     )
     for ones in ("", ONES)
 )
