@@ -23,6 +23,7 @@ from conformance.adapters.api import (
     number,
     pairs_for_all_axes,
 )
+from conformance.cases.operators import OPERATORS, Arithmetic
 from conformance.judging.expected import compute_expected
 from conformance.judging.verdict import ProgramOutcome, judge_outcome
 from conformance.translation.ad_hoc_case import CaseRequest
@@ -120,7 +121,7 @@ def surface(name):
         name,
         {},
         fallbacks={
-            operator: lowering if "max" in operator else partial(wider, lowering)
+            operator: lowering if OPERATORS[operator].arithmetic is Arithmetic.SELECTION else partial(wider, lowering)
             for operator, lowering in fallbacks.items()
         },
         to_framework={"x": convert, "draws": convert},
