@@ -15,9 +15,9 @@ from conformance.adapters.routes.onnx_runtimes import (
     ONNXRUNTIME_THREAD_SETTINGS,
     TO_NUMPY,
 )
-from conformance.adapters.routes.route import COMPLETE_FIELDS, FIXED, BatchExport, make_route, model_lines
+from conformance.adapters.routes.route import COMPLETE_LEVELS, FIXED, BatchExport, make_route, model_lines
 from conformance.adapters.routes.tensorflow_lite import JOINT_FUNCTION, ONES, tensor_specs
-from reports.results.vocabulary import ROUTE_ARROW
+from reports.results.vocabulary import ROUTE_ARROW, Level
 
 PACKAGES = ("tensorflow", "tf2onnx", "onnx", "onnxruntime", "numpy")
 THREADS = tensorflow.THREADS
@@ -62,7 +62,8 @@ SURFACES = tuple(
         batch=BATCH,
         bfloat16=None,
         # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
-        **({} if ones else COMPLETE_FIELDS),
+        max_level=Level.SMOKE,
+        operator_levels={} if ones else COMPLETE_LEVELS,
     )
     for ones in ("", ONES)
 )
