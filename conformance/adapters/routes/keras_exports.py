@@ -23,7 +23,7 @@ from conformance.adapters.routes.onnx_runtimes import (
     onnx_evaluator,
     onnxruntime_runner,
 )
-from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, model_lines
+from conformance.adapters.routes.route import COMPLETE_LEVELS, FIXED, BatchExport, ModelRunner, make_route, model_lines
 from reports.results.vocabulary import ROUTE_ARROW
 
 ARRAY = "keras.ops.convert_to_numpy({})"
@@ -117,6 +117,7 @@ def _surface(source: Surface, runtime: str) -> Surface:
         bfloat16=None,
         # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
+        operator_levels=COMPLETE_LEVELS if runtime == "onnxruntime" else {},
     )
 
 
