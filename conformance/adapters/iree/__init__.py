@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from conformance.adapters.api import INDENT, Unsupported
+from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
 from conformance.adapters.iree.limits import node_limit
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.runtimes import runtime_surface
@@ -85,5 +86,6 @@ SURFACES = (
         unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}},
         # The compiler takes 1 to 6 s for each graph.
         max_level=Level.SMOKE,
+        operator_levels=COMPLETE_LEVELS,
     ),
 )

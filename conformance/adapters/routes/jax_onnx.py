@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from conformance.adapters import jax
 from conformance.adapters.api import Sizes
+from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
 from conformance.adapters.jax.windows import inline_jit_lines
 from conformance.adapters.routes.batch_lines import function_of_models, named_arrays
 from conformance.adapters.routes.onnx_runtimes import (
@@ -67,5 +68,6 @@ SURFACES = (
         recipes=jax2onnx_recipes,
         # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
+        operator_levels=COMPLETE_LEVELS,
     ),
 )

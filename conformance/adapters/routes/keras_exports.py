@@ -13,6 +13,7 @@ from functools import partial
 
 from conformance.adapters import keras, openvino
 from conformance.adapters.api import INDENT, AdapterVariant, Level, Sizes, Surface
+from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
 from conformance.adapters.jax.windows import inline_jit_lines
 from conformance.adapters.routes.batch_lines import CALLED, TENSORS, named_arrays
 from conformance.adapters.routes.onnx_runtimes import (
@@ -23,7 +24,7 @@ from conformance.adapters.routes.onnx_runtimes import (
     onnx_evaluator,
     onnxruntime_runner,
 )
-from conformance.adapters.routes.route import COMPLETE_LEVELS, FIXED, BatchExport, ModelRunner, make_route, model_lines
+from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, model_lines
 from reports.results.vocabulary import ROUTE_ARROW
 
 ARRAY = "keras.ops.convert_to_numpy({})"
@@ -117,7 +118,7 @@ def _surface(source: Surface, runtime: str) -> Surface:
         bfloat16=None,
         # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
-        operator_levels=COMPLETE_LEVELS if runtime == "onnxruntime" else {},
+        operator_levels=COMPLETE_LEVELS,
     )
 
 

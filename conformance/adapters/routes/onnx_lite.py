@@ -15,6 +15,7 @@ from functools import partial
 from conformance.adapters import onnxruntime, tensorflow
 from conformance.adapters.api import ALL_DTYPES, INDENT, Sizes, Surface
 from conformance.adapters.api.normalization import recipes as normalization
+from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
 from conformance.adapters.api.resizing import affine_grids
 from conformance.adapters.onnx import graph, nodes
 from conformance.adapters.onnx.dtypes import limited_lowerings
@@ -249,6 +250,7 @@ SURFACES = tuple(
         exported={**normalization.NOT_WRITTEN, **affine_grids.NOT_WRITTEN},
         # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
+        operator_levels={} if ones else COMPLETE_LEVELS,
     )
     for ones in ("", ONES)
 )

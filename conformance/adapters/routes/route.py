@@ -75,12 +75,6 @@ class BatchExport:
     max_programs: int = RouteBatch.max_programs
 
 
-# Some routes without a complete run of level standard run it for these operators, and level smoke for the others.
-COMPLETE_OPERATORS = (
-    "resize", "grid_sample", "affine_grid", "unfold", "fold", "depth_to_space", "space_to_depth", "lrn", "deform_conv",
-    "dilation2d", "quantize", "dequantize", "quantized_avg_pool", "quantized_conv", "conv_integer",
-)  # fmt: skip
-COMPLETE_LEVELS: Mapping[str, Level] = dict.fromkeys(COMPLETE_OPERATORS, Level.STANDARD)
 # An export takes longer than a call. Cases without the tag are run with --slow.
 DYNAMIC_FIELDS: Mapping[str, object] = {"max_level": Level.SMOKE, "slow_tag": "dynamic", "only_tagged": True}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from conformance.adapters import tensorflow, tfjs
 from conformance.adapters.api import ALL_DTYPES, INDENT, Sizes
 from conformance.adapters.api.javascript import missing_node
+from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
 from conformance.adapters.routes.batch_lines import TENSOR_SPECS, function_of_models, named_arrays
 from conformance.adapters.routes.onnx_runtimes import TO_NUMPY
 from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, model_lines
@@ -127,6 +128,7 @@ SURFACES = tuple(
         missing_requirement=missing_node,
         # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
+        operator_levels={} if ones else COMPLETE_LEVELS,
     )
     for ones in ("", ONES)
     for backend, runner in RUNNERS.items()

@@ -7,6 +7,7 @@ from functools import partial
 
 from conformance.adapters import tensorflow
 from conformance.adapters.api import Sizes
+from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
 from conformance.adapters.routes.batch_lines import TENSOR_SPECS, function_of_models, named_arrays
 from conformance.adapters.routes.onnx_runtimes import (
     EVALUATOR,
@@ -15,7 +16,7 @@ from conformance.adapters.routes.onnx_runtimes import (
     ONNXRUNTIME_THREAD_SETTINGS,
     TO_NUMPY,
 )
-from conformance.adapters.routes.route import COMPLETE_LEVELS, FIXED, BatchExport, make_route, model_lines
+from conformance.adapters.routes.route import FIXED, BatchExport, make_route, model_lines
 from conformance.adapters.routes.tensorflow_lite import JOINT_FUNCTION, ONES, tensor_specs
 from reports.results.vocabulary import ROUTE_ARROW, Level
 

@@ -8,6 +8,7 @@ from functools import partial
 
 from conformance.adapters import torch
 from conformance.adapters.api import Sizes, Surface
+from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
 from conformance.adapters.routes import xnnpack
 from conformance.adapters.routes.batch_lines import TORCH_MODULE
 from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, module_lines
@@ -108,6 +109,7 @@ SURFACES = tuple(
         bfloat16=None,
         # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
+        operator_levels=COMPLETE_LEVELS,
     )
     for runtime, partitioner in PARTITIONERS.items()
 )
