@@ -283,6 +283,7 @@ SURFACES = (
                 {"quantized_conv": partial(quantization.quantized_conv, Requantization.FUSED, RoundMode.HALF_EVEN)}
             ),
             "resize": compiled.resize,
+            "unfold": compiled.unfold,
         },
         fallbacks={**compiled.FALLBACKS, **CONVOLUTION_FALLBACKS, **BLOCK_RECIPES},
         words=words.NN_WORDS,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from conformance.adapters.api import (
+    FLOATING,
     Code,
     GradientWriter,
     Sizes,
@@ -17,7 +18,7 @@ from conformance.adapters.api import (
     too_many_axes,
 )
 from conformance.adapters.api.resizing.rules import CROP, has_plain_kernel
-from conformance.adapters.tensorflow import composed, pooling, resizing
+from conformance.adapters.tensorflow import columns, composed, pooling, resizing
 from conformance.adapters.tensorflow.dtypes import padding_name
 from conformance.cases.operators import ResizeMode
 
@@ -28,15 +29,23 @@ NO_ARGMAX = Unsupported("No registered 'MaxPoolWithArgmax' OpKernel for XLA_CPU_
 NO_RESIZE_KERNEL = Unsupported(
     "No registered 'ScaleAndTranslate', 'ResizeArea' or 'ResizeBicubic' OpKernel for XLA_CPU_JIT devices"
 )
+NO_PATCHES = Unsupported("No registered 'ExtractImagePatches' OpKernel for XLA_CPU_JIT devices, for this dtype")
+PATCH_DTYPES = FLOATING | {"int32"}
 NO_CROP_KERNEL = Unsupported("No registered 'CropAndResize' OpKernel for XLA_CPU_JIT devices")
 
 
 def resize(step: Step) -> Code:
     """Return the call, for the modes that XLA has."""
-    is_cubic_default = step.parameters["mode"] == ResizeMode.CUBIC and "cubic_a" not in step.parameters
+    is_cubic = step.parameters["mode"] == ResizeMode.CUBIC
     if step.parameters.get("coordinates") == CROP:
         return NO_CROP_KERNEL
-    return NO_RESIZE_KERNEL if is_cubic_default or not has_plain_kernel(step) else resizing.resize(step)
+    return NO_RESIZE_KERNEL if is_cubic or not has_plain_kernel(step) else resizing.resize(step)
+
+
+def unfold(step: Step) -> Code:
+    """Return the call, for the dtypes that XLA has."""
+    text = columns.unfold(step)
+    return text if isinstance(text, Unsupported) or step.dtype in PATCH_DTYPES else NO_PATCHES
 
 
 def compile_with_xla(lines: Sequence[str], names: Sequence[str]) -> Sequence[str]:

@@ -3,6 +3,8 @@
 import pytest
 
 from conformance.adapters.api import Unsupported
+from conformance.adapters.tensorflow import compiled
+from conformance.cases.steps import Step
 from conformance.translation.step_lowering import lower_step
 from tests.conformance.adapters.tensorflow.programs import COMPILED, NN, lines
 from tests.support.example_steps import pooling_step
@@ -62,3 +64,18 @@ def test_compiled_surface_runs_smoke_cases_and_those_with_its_tag():
     assert COMPILED.is_run("smoke", ())
     assert COMPILED.is_run("standard", ("compiled",))
     assert not COMPILED.is_run("standard", ())
+
+
+@pytest.mark.parametrize(
+    ("dtype", "is_supported"), [("float16", True), ("int32", True), ("int64", False), ("uint8", False)]
+)
+def test_patches_have_kernels_of_xla_for_some_dtypes(dtype, is_supported):
+    windows = {"window": (2, 3), "stride": (1, 2), "padding": ((0, 0), (0, 0)), "dilation": (1, 1), "order": "dcr"}
+    code = compiled.unfold(Step("unfold", (1, 2, 4, 5), dtype, windows))
+    assert (code is not compiled.NO_PATCHES) is is_supported
+
+
+@pytest.mark.parametrize("cubic_a", [{}, {"cubic_a": -0.75}])
+def test_xla_has_no_kernel_for_the_cubic_mode(cubic_a):
+    step = Step("resize", (1, 1, 4, 4), "float32", {"size": (8, 8), "mode": "cubic", **cubic_a})
+    assert compiled.resize(step) is compiled.NO_RESIZE_KERNEL
