@@ -15,7 +15,7 @@ from functools import partial
 
 from conformance.adapters.api import INDENT
 from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
-from conformance.adapters.iree.limits import NO_BFLOAT16, node_limit
+from conformance.adapters.iree.limits import NO_BFLOAT16, OLD_RESIZE, node_limit
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.runtimes import runtime_surface
 from reports.results.vocabulary import Level
@@ -81,6 +81,7 @@ SURFACES = (
         node_limit,
         SESSION,
         lowerings={"resize": partial(nodes.resize, all_axes=True)},
+        missing_nodes=OLD_RESIZE,
         unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}},
         # The compiler takes 1 to 6 s for each graph.
         max_level=Level.SMOKE,

@@ -39,6 +39,7 @@ NO_GRID_DTYPE = Unsupported(
 )
 NO_BFLOAT16 = Unsupported("the runtime takes NumPy arrays, and NumPy has no bfloat16")
 NO_RESIZE = _not_lowered("onnx.Resize with these attributes")
+OLD_RESIZE: Mapping[str, Unsupported] = {"Resize(x, scales": _not_lowered("onnx.Resize of opset 10")}
 NO_LINEAR_RANK = _not_lowered("torch.aten.__interpolate of one or three spatial axes")
 NO_RESIZE_DTYPE = Unsupported("linear and cubic Resize of float16 and float64: \"'arith.mulf' op requires the same …\"")
 CUBIC_A = -0.75

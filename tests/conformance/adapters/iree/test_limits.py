@@ -100,6 +100,10 @@ def test_cases_that_are_not_lowered(case, reason):
     assert written.reason == reason.reason
 
 
+def test_resize_of_opset_10_is_not_lowered():
+    assert isinstance(translate(CASES["resize/words/2d-linear-down-by-two"], SURFACE), Unsupported)
+
+
 def test_unpooling_is_composed():
     assert node_limit(Step("max_unpool", ROW, "float32", {})) is NODES["max_unpool"]
     written = translate(CASES["max_unpool/1d-back-to-their-places"], SURFACE)
@@ -114,6 +118,7 @@ def test_unpooling_is_composed():
         "conv_integer/3d",
         "lrn/accumulation-in-float16",
         "quantized_conv/2d-channels-uint8",
+        "resize/words/2d-linear-half-pixel",
         "resize/2d-linear-up-by-two",
     ],
 )
