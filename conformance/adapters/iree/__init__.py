@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from conformance.adapters.api import INDENT, Unsupported
+from conformance.adapters.api import INDENT
 from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
-from conformance.adapters.iree.limits import node_limit
+from conformance.adapters.iree.limits import NO_BFLOAT16, OLD_RESIZE, node_limit
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.runtimes import runtime_surface
 from reports.results.vocabulary import Level
@@ -74,8 +74,6 @@ SESSION = (
     *compile_lines("text", "onnx", "flags"),
     "x = np.array(module.graph(*inputs.values()))",
 )
-NO_BFLOAT16 = Unsupported("the runtime takes NumPy arrays, and NumPy has no bfloat16")
-
 
 SURFACES = (
     runtime_surface(
@@ -83,6 +81,7 @@ SURFACES = (
         node_limit,
         SESSION,
         lowerings={"resize": partial(nodes.resize, all_axes=True)},
+        missing_nodes=OLD_RESIZE,
         unsupported_dtypes={"": {"bfloat16": NO_BFLOAT16}},
         # The compiler takes 1 to 6 s for each graph.
         max_level=Level.SMOKE,

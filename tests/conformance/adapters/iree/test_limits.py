@@ -6,9 +6,13 @@ from conformance.adapters import registry
 from conformance.adapters.api import Program, Unsupported
 from conformance.adapters.iree.limits import (
     NO_AUTO_PAD,
+    NO_BFLOAT16,
     NO_CHANNEL_ZERO_POINTS,
+    NO_FORMULA,
     NO_GRID,
+    NO_GRID_DTYPE,
     NO_LINEAR_RANK,
+    NO_QUANTIZED_GROUPS,
     NO_QUANTIZED_ROWS,
     NO_RESIZE,
     NO_RESIZE_DTYPE,
@@ -56,17 +60,19 @@ def test_resizing_that_is_lowered(step, reason):
 
 
 @pytest.mark.parametrize(
-    ("shape", "parameters", "reason"),
+    ("shape", "dtype", "parameters", "reason"),
     [
-        (PLANE, {"mode": "linear", "padding_mode": "zeros"}, None),
-        (PLANE, {"mode": "nearest", "padding_mode": "zeros"}, None),
-        (PLANE, {"mode": "cubic", "padding_mode": "zeros"}, NO_GRID),
-        (PLANE, {"mode": "linear", "padding_mode": "border"}, NO_GRID),
-        (VOLUME, {"mode": "linear", "padding_mode": "zeros"}, NO_GRID),
+        (PLANE, "float32", {"mode": "linear", "padding_mode": "zeros"}, None),
+        (PLANE, "float32", {"mode": "nearest", "padding_mode": "zeros"}, None),
+        (PLANE, "float32", {"mode": "cubic", "padding_mode": "zeros"}, NO_GRID),
+        (PLANE, "float32", {"mode": "linear", "padding_mode": "border"}, NO_GRID),
+        (PLANE, "float16", {"mode": "linear", "padding_mode": "zeros"}, NO_GRID_DTYPE),
+        (PLANE, "float64", {"mode": "nearest", "padding_mode": "zeros"}, NO_GRID_DTYPE),
+        (VOLUME, "float32", {"mode": "linear", "padding_mode": "zeros"}, NO_GRID),
     ],
 )
-def test_sampling_that_is_lowered(shape, parameters, reason):
-    assert node_limit(Step("grid_sample", shape, "float32", parameters)) is reason
+def test_sampling_that_is_lowered(shape, dtype, parameters, reason):
+    assert node_limit(Step("grid_sample", shape, dtype, parameters)) is reason
 
 
 def test_padding_that_wraps_is_not_compiled():
@@ -79,6 +85,9 @@ def test_padding_that_wraps_is_not_compiled():
     [
         ("conv_integer/1d", NO_QUANTIZED_ROWS),
         ("conv_integer/2d-channels", NO_CHANNEL_ZERO_POINTS),
+        ("conv_integer/uint8/3d-n2-c1-o2-i9x5x9-w1-s2-g2-xz1-uint8", NO_QUANTIZED_GROUPS),
+        ("quantized_conv/2d-image-decimal-scales", NO_FORMULA),
+        ("lrn/accumulation-in-bfloat16", NO_BFLOAT16),
         ("conv_transpose/same-cropping", NO_AUTO_PAD),
         ("fold/2d-rows", NODES["fold"]),
         ("affine_grid/2d-identity", NODES["affine_grid"]),
@@ -91,6 +100,10 @@ def test_cases_that_are_not_lowered(case, reason):
     assert written.reason == reason.reason
 
 
+def test_resize_of_opset_10_is_not_lowered():
+    assert isinstance(translate(CASES["resize/words/2d-linear-down-by-two"], SURFACE), Unsupported)
+
+
 def test_unpooling_is_composed():
     assert node_limit(Step("max_unpool", ROW, "float32", {})) is NODES["max_unpool"]
     written = translate(CASES["max_unpool/1d-back-to-their-places"], SURFACE)
@@ -98,6 +111,16 @@ def test_unpooling_is_composed():
     assert "MaxUnpool" not in written.text
 
 
-@pytest.mark.parametrize("case", ["quantized_conv/2d-channels-uint8", "resize/2d-linear-up-by-two"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "conv_integer/2d-groups",
+        "conv_integer/3d",
+        "lrn/accumulation-in-float16",
+        "quantized_conv/2d-channels-uint8",
+        "resize/words/2d-linear-half-pixel",
+        "resize/2d-linear-up-by-two",
+    ],
+)
 def test_cases_beside_them_are_lowered(case):
     assert isinstance(translate(CASES[case], SURFACE), Program)
