@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from conformance.adapters import torch
 from conformance.adapters.api import Sizes
+from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
 from conformance.adapters.routes.batch_lines import TORCH_MODULE
 from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, module_lines
 from conformance.adapters.routes.torch_onnx import ONES, axes_argument, example_lines
@@ -71,6 +72,7 @@ SURFACES = tuple(
         # The compiler takes 5 s for a program alone, and 0.4 s for each of 40 programs in one library.
         # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
         max_level=Level.SMOKE,
+        operator_levels={} if ones else COMPLETE_LEVELS,
     )
     for ones in ("", ONES)
 )
