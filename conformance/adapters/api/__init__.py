@@ -163,6 +163,7 @@ from conformance.adapters.api.source_text import (
     uses_framework_defaults,
 )
 from conformance.adapters.api.surface import (
+    COMPLETE_LEVELS,
     FLOATS,
     Bfloat16Conversion,
     ChainLowering,
@@ -196,9 +197,9 @@ from conformance.cases.steps import PerAxisPairs, Step
 from reports.results.vocabulary import Level
 
 __all__ = [
-    "ADD_SHAPE", "ALL_DTYPES", "AUTO_PAD_NAMES", "AVX2", "BLOCK_OPERATORS", "CAUSAL", "COLUMN_OPERATORS", "CPU",
-    "DEVICE_NAMES", "EXTRACTION_FILE", "FLOAT32", "FLOATING", "FLOATS", "IMPLIED_GROUPS", "INDENT", "INTEGERS",
-    "LABEL_SEPARATOR", "MAX_WINDOW_AXES", "NATIVE", "ON_CPU", "PADDING_MODE", "PRECISIONS",
+    "ADD_SHAPE", "ALL_DTYPES", "AUTO_PAD_NAMES", "AVX2", "BLOCK_OPERATORS", "CAUSAL", "COLUMN_OPERATORS",
+    "COMPLETE_LEVELS", "CPU", "DEVICE_NAMES", "EXTRACTION_FILE", "FLOAT32", "FLOATING", "FLOATS", "IMPLIED_GROUPS",
+    "INDENT", "INTEGERS", "LABEL_SEPARATOR", "MAX_WINDOW_AXES", "NATIVE", "ON_CPU", "PADDING_MODE", "PRECISIONS",
     "REPLICATE_AND_CIRCULAR_NAMES", "SAME_AND_VALID_WORDS", "SELECTION_OPERATORS",
     "AdapterVariant", "ArgumentReading", "Array", "ArrayOperations", "Backend", "Bfloat16Conversion", "BoundCall",
     "ChainLowering", "ChannelsLastComposition", "Citation", "Code", "Declaration", "Device", "DeviceSupport",

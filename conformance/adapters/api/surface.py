@@ -127,6 +127,16 @@ class MixedPrecision:
     to_numpy: str = ""
 
 
+COMPLETE_OPERATORS = (
+    "resize", "grid_sample", "affine_grid", "unfold", "fold", "depth_to_space", "space_to_depth", "lrn", "deform_conv",
+    "dilation2d", "quantize", "dequantize", "quantized_avg_pool", "quantized_conv", "conv_integer",
+)  # fmt: skip
+"""Operators that surfaces of level smoke run at level standard, see Surface.operator_levels.
+
+Their compiler or exporter takes seconds, so that they have no complete run of level standard."""
+COMPLETE_LEVELS: Mapping[str, Level] = dict.fromkeys(COMPLETE_OPERATORS, Level.STANDARD)
+
+
 @dataclass(frozen=True)
 class Surface:
     """One API of a backend that users call.

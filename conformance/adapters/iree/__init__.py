@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from conformance.adapters.api import INDENT
-from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
+from conformance.adapters.api import COMPLETE_LEVELS, INDENT
 from conformance.adapters.iree.limits import NO_BFLOAT16, OLD_RESIZE, node_limit
 from conformance.adapters.onnx import nodes
 from conformance.adapters.onnx.runtimes import runtime_surface

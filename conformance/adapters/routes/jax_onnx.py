@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.adapters import jax
-from conformance.adapters.api import Sizes
-from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
+from conformance.adapters.api import COMPLETE_LEVELS, Sizes
 from conformance.adapters.jax.windows import inline_jit_lines
 from conformance.adapters.routes.batch_lines import function_of_models, named_arrays
 from conformance.adapters.routes.onnx_runtimes import (

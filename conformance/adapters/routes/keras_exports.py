@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from conformance.adapters import keras, openvino
-from conformance.adapters.api import INDENT, AdapterVariant, Level, Sizes, Surface
-from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
+from conformance.adapters.api import COMPLETE_LEVELS, INDENT, AdapterVariant, Level, Sizes, Surface
 from conformance.adapters.jax.windows import inline_jit_lines
 from conformance.adapters.routes.batch_lines import CALLED, TENSORS, named_arrays
 from conformance.adapters.routes.onnx_runtimes import (

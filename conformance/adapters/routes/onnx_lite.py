@@ -13,9 +13,8 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.adapters import onnxruntime, tensorflow
-from conformance.adapters.api import ALL_DTYPES, INDENT, Sizes, Surface
+from conformance.adapters.api import ALL_DTYPES, COMPLETE_LEVELS, INDENT, Sizes, Surface
 from conformance.adapters.api.normalization import recipes as normalization
-from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
 from conformance.adapters.api.resizing import affine_grids
 from conformance.adapters.onnx import graph, nodes
 from conformance.adapters.onnx.dtypes import limited_lowerings

@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from conformance.adapters import tensorflow, tfjs
-from conformance.adapters.api import ALL_DTYPES, INDENT, Sizes
+from conformance.adapters.api import ALL_DTYPES, COMPLETE_LEVELS, INDENT, Sizes
 from conformance.adapters.api.javascript import missing_node
-from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
 from conformance.adapters.routes.batch_lines import TENSOR_SPECS, function_of_models, named_arrays
 from conformance.adapters.routes.onnx_runtimes import TO_NUMPY
 from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, model_lines

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from conformance.adapters import tensorflow
-from conformance.adapters.api import Sizes
-from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
+from conformance.adapters.api import COMPLETE_LEVELS, Sizes
 from conformance.adapters.routes.batch_lines import TENSOR_SPECS, function_of_models, named_arrays
 from conformance.adapters.routes.onnx_runtimes import (
     EVALUATOR,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.adapters import torch
-from conformance.adapters.api import Sizes
-from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
+from conformance.adapters.api import COMPLETE_LEVELS, Sizes
 from conformance.adapters.routes.batch_lines import TORCH_MODULE
 from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, module_lines
 from conformance.adapters.routes.torch_onnx import ONES, axes_argument, example_lines

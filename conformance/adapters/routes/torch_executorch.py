@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from conformance.adapters import torch
-from conformance.adapters.api import Sizes, Surface
-from conformance.adapters.api.operator_levels import COMPLETE_LEVELS
+from conformance.adapters.api import COMPLETE_LEVELS, Sizes, Surface
 from conformance.adapters.routes import xnnpack
 from conformance.adapters.routes.batch_lines import TORCH_MODULE
 from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, module_lines
