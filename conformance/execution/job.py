@@ -28,6 +28,8 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+KNOWN_TIMEOUT_SECONDS = 10.0
+"""Time limit of a program that is known to hang: a longer one would only repeat what is known."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,14 @@ class Job:
     """A program to run on inputs.
 
     expect_failure: whether the program is known to crash or hang its process. It is not retried then.
+    expect_timeout: whether it is known to hang. It has the time limit KNOWN_TIMEOUT_SECONDS then, if that is shorter.
     part: how it runs in a batch, None if it runs alone. is_batch: whether it is one itself. It is not retried then.
     """
 
     program: Program
     inputs: Sequence[Array]
     expect_failure: bool = False
+    expect_timeout: bool = False
     part: JobPart | None = None
     is_batch: bool = False
 
@@ -63,6 +67,10 @@ class Job:
     def input_bytes(self) -> int:
         """Total size of the inputs in bytes."""
         return sum(array.nbytes for array in self.inputs)
+
+    def seconds(self, limits: Limits) -> float:
+        """Time limit of this job."""
+        return min(limits.case_seconds, KNOWN_TIMEOUT_SECONDS) if self.expect_timeout else limits.case_seconds
 
 
 @dataclass(frozen=True)

@@ -154,8 +154,11 @@ class Run:
     def make_job(self, task: Task, part: JobPart | None = None) -> Job:
         """Return the job of a task that has a program. Requires a started worker. part: how it runs in a batch."""
         assert isinstance(task.program, Program)  # noqa: S101 - callers skip unsupported tasks
-        fatal = not FATAL_OUTCOMES.isdisjoint(self.judge.expected_failures(task))
-        return Job(task.program, tuple(self.expected(task.case).inputs.values()), fatal, part)
+        failures = self.judge.expected_failures(task)
+        fatal, hangs = not FATAL_OUTCOMES.isdisjoint(failures), Outcome.TIMED_OUT in failures
+        # A slow surface may take longer than the limit of a known hang without one.
+        hangs = hangs and not task.surface.slow_tag
+        return Job(task.program, tuple(self.expected(task.case).inputs.values()), fatal, hangs, part)
 
     def execute(
         self,

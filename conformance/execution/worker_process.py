@@ -212,10 +212,10 @@ class Worker:
                 return
             assert self.connection is not None  # noqa: S101 - something was sent
             self.connection.read_delay = self._pace.read_delay(len(sent))
-            if not (wait or self._is_reply_due()):
+            if not (wait or self._is_reply_due(sent[0])):
                 yield None
                 continue
-            job, reply = sent[0], self._receive_outcome(self.limits.case_seconds, wait=wait)
+            job, reply = sent[0], self._receive_outcome(sent[0].seconds(self.limits), wait=wait)
             sent.popleft()
             self._waiting_since = time.monotonic()
             if isinstance(reply, WorkerLost):
@@ -230,12 +230,12 @@ class Worker:
             else:
                 yield reply
 
-    def _is_reply_due(self) -> bool:
-        """Whether the next reply has arrived or is overdue. Completes a start whose reply has arrived."""
+    def _is_reply_due(self, job: Job) -> bool:
+        """Whether the reply to the next job has arrived or is overdue. Completes a start whose reply has arrived."""
         assert self.connection is not None  # noqa: S101 - something was sent
         waited = time.monotonic() - self._waiting_since
         if self._launched_at is None:
-            return self.connection.has_frame or waited > self.limits.case_seconds
+            return self.connection.has_frame or waited > job.seconds(self.limits)
         if self.connection.has_frame or waited > self.limits.start_seconds:
             self._wait_for_setup(self.connection, wait=False)
         # Also after a completed setup: the first outcome is due later, and other workers are polled meanwhile.
@@ -284,7 +284,7 @@ class Worker:
         """Run a job alone in a new process."""
         # Killed afterwards, because a program that failed once may have damaged this process, too.
         self._send_job(job)
-        reply = self._receive_outcome(self.limits.case_seconds)
+        reply = self._receive_outcome(job.seconds(self.limits))
         self._kill_current()
         return replace(reply.outcome if isinstance(reply, WorkerLost) else reply, alone=True)
 

@@ -291,4 +291,4 @@ def _make_job(run: Run, call: Call, *, fatal: bool) -> Job:
     """Return the job of a call. A failure that the ledger lists is expected even if `fatal` is false."""
     assert isinstance(call.task.program, Program)  # noqa: S101 - checks have no calls of unsupported tasks
     expected = fatal or not FATAL_OUTCOMES.isdisjoint(run.judge.expected_failures(call.task))
-    return Job(call.task.program, tuple(call.inputs.values()), expected, None if fatal else call.part)
+    return Job(call.task.program, tuple(call.inputs.values()), expected, part=None if fatal else call.part)

@@ -7,7 +7,7 @@ from packaging.specifiers import SpecifierSet
 
 from conformance import IncompleteRun
 from conformance.adapters.api import Declaration, Surface, Unsupported
-from conformance.execution import run as run_module
+from conformance.execution import job as job_module, run as run_module
 from conformance.execution.job import Limits
 from conformance.execution.options import RunOptions
 from conformance.execution.run import Run
@@ -24,11 +24,22 @@ QUESTION = f"id: q, about: By how much, {X}, window: 3, answers: {{window: {{str
 ANSWERS = {"window": "x = x[:, :, 2:3, 2:3]", "one": "x = x[:, :, 2:, 2:]", "other": "x = x[:, :, :3]"}
 
 
-def run(tmp_path, *surfaces, cases=(PLAIN,), entries=(), section="cases", limit=10.0, repeat=1, resume=False, **texts):
+def run(
+    tmp_path,
+    *surfaces,
+    cases=(PLAIN,),
+    entries=(),
+    section="cases",
+    limit=10.0,
+    repeat=1,
+    jobs=1,
+    resume=False,
+    **texts,
+):
     """Run cases on fake surfaces; return the loaded report of the results file, and its records."""
     path = tmp_path / "fake.jsonl"
     catalogue = load(tmp_path, *cases, section=section)
-    ledger, options = Ledger(tuple(entries)), RunOptions(limits=Limits(case_seconds=limit), repeat=repeat)
+    ledger, options = Ledger(tuple(entries)), RunOptions(limits=Limits(case_seconds=limit), repeat=repeat, jobs=jobs)
     job = Run(backend(*surfaces, **texts), catalogue, ledger, options, python=sys.executable)
     job.execute(path, resume=resume)
     records = [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]]
@@ -242,6 +253,19 @@ def test_crash_or_timeout_does_not_affect_other_cases(tmp_path):
     _, records = run(tmp_path, surface("s", body), cases=cases, limit=1)
     statuses = [found["status"] for found in results(records)]
     assert statuses == ["pass", "pass", "crashed", "pass", "timed_out", "pass"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "tag", "seconds"), [("timed_out", "", 1), ("crashed", "", 3), ("timed_out", "compiled", 3)]
+)
+def test_known_hang_has_a_shorter_limit(tmp_path, monkeypatch, kind, tag, seconds):
+    monkeypatch.setattr(job_module, "KNOWN_TIMEOUT_SECONDS", 1.0)
+    cases = ["id: a, x: {values: [[[1, 9, 1]]]}, window: 3, tags: [compiled]"]
+    for jobs in (1, 2):
+        hanging = surface("s", HANGS, slow_tag=tag)
+        _, records = run(tmp_path, hanging, cases=cases, entries=[known(kind)], limit=3, jobs=jobs)
+        (found,) = results(records)
+        assert found["message"].startswith(f"no answer within {seconds} s")
 
 
 def test_several_workers_write_the_same_results_as_one(tmp_path):
