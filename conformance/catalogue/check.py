@@ -199,10 +199,9 @@ def _entries_of_other_packages(ledger: Ledger) -> Iterator[str]:
 
 def _entries_without_program(ledger: Ledger, cases: Sequence[Case], surfaces: Sequence[Surface]) -> Iterator[str]:
     """Yield a message for each entry whose cases have no program on any of its surfaces."""
-    known = [CaseFeatures(case) for case in cases]
-    for entry in ledger.entries:
-        matched = [features.case for features in known if entry.matches_case(features)]
-        pairs = [(case, surface) for surface in surfaces if entry.matches_surface(surface.name) for case in matched]
+    for entry, matched in ledger.matched_cases(cases):
+        named = [surface for surface in surfaces if entry.matches_surface(surface.name)]
+        pairs = [(features.case, surface) for surface in named for features in matched]
         if pairs and not any(isinstance(translate(case, surface), Program) for case, surface in pairs):
             yield f"{entry.location}: entry {entry.id}: no case that it matches has a program on any of its surfaces"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -111,9 +112,11 @@ class LedgerEntry:
             for name in self.cpu
         )
 
-    def unmatched_parts(self, known: Sequence[CaseFeatures], surfaces: Sequence[str]) -> Iterator[str]:
-        """Yield an error message for each glob and each condition of the entry that matches nothing."""
-        matched = [features for features in known if self.matches_case(features)]
+    def unmatched_parts(self, matched: Sequence[CaseFeatures], surfaces: Sequence[str]) -> Iterator[str]:
+        """Yield an error message for each glob and each condition of the entry that matches nothing.
+
+        matched: the cases that the entry matches.
+        """
         if not matched:
             yield "matches no case of the catalogue"
         for glob in self.cases if matched else ():
@@ -238,10 +241,23 @@ class Ledger:
             )
         return self._entries_by_operator[operator]
 
+    def matched_cases(self, cases: Iterable[Case]) -> Iterator[tuple[LedgerEntry, list[CaseFeatures]]]:
+        """Yield each entry with the cases that it matches, regardless of surface and versions."""
+        by_operator = defaultdict[str, list[CaseFeatures]](list)
+        for case in cases:
+            by_operator[case.operator].append(CaseFeatures(case))
+        for entry in self.entries:
+            possible = (known for operator, known in by_operator.items() if entry.may_match_operator(operator))
+            yield entry, [one for known in possible for one in known if entry.matches_case(one)]
+
     def unmatched_entries(self, cases: Iterable[Case], surfaces: Iterable[str]) -> list[str]:
         """Return an error message for each part of an entry that matches no case or no surface."""
-        known, names = [CaseFeatures(case) for case in cases], list(surfaces)
-        problems = ((entry, problem) for entry in self.entries for problem in entry.unmatched_parts(known, names))
+        names = list(surfaces)
+        problems = (
+            (entry, problem)
+            for entry, matched in self.matched_cases(cases)
+            for problem in entry.unmatched_parts(matched, names)
+        )
         return [f"{entry.location}: entry {entry.id}: {problem}" for entry, problem in problems]
 
 

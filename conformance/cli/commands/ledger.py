@@ -40,11 +40,10 @@ def ledger_group(context: click.Context, paths: tuple[Path, ...]) -> None:
     """
     if context.invoked_subcommand:
         return
-    known, entries = [CaseFeatures(case) for case in loading.load_catalogue(paths).cases], _full_ledger().entries
-    width = max((len(entry.id) for entry in entries), default=0)
-    for entry in entries:
-        count = sum(entry.matches_case(facts) for facts in known)
-        click.echo(f"{entry.id:<{width}}  {_count_text(count, 'case'):>11}  {', '.join(entry.surfaces)}")
+    full = _full_ledger()
+    width = max((len(entry.id) for entry in full.entries), default=0)
+    for entry, matched in full.matched_cases(loading.load_catalogue(paths).cases):
+        click.echo(f"{entry.id:<{width}}  {_count_text(len(matched), 'case'):>11}  {', '.join(entry.surfaces)}")
 
 
 def _check_reason(_context: click.Context, option: click.Parameter, reason: str) -> str:
