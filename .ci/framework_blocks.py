@@ -10,13 +10,26 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from conformance.adapters import registry  # noqa: E402
-from tests.support.documentation_blocks import NEEDS_BACKEND, PAGES, blocks, matches, run  # noqa: E402
+from tests.support.documentation_blocks import NEEDS_BACKEND, PAGES, Block, blocks, matches, run  # noqa: E402
+
+
+def problem_of(block: Block) -> str:
+    """Run a block in its own folder and process; return the problem, "" if there is none."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            printed = run(Path(folder), block.language, block.text, errors=subprocess.DEVNULL)
+        except AssertionError as error:
+            return f"{block.place} fails\n{error}"
+    if block.output is not None and not matches(printed, block.output):
+        return f"{block.place} prints\n{printed}"
+    return ""
 
 
 def main(backend: str) -> str:
@@ -24,16 +37,8 @@ def main(backend: str) -> str:
     if worker := registry.get_backend(backend).worker:
         os.environ["NODE_PATH"] = str(Path(worker.arguments[2]) / "node_modules")
     found = [block for page in PAGES for block in blocks(page) if block.why_not == NEEDS_BACKEND + backend]
-    problems = []
-    for block in found:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                printed = run(Path(folder), block.language, block.text, errors=subprocess.DEVNULL)
-            except AssertionError as error:
-                problems.append(f"{block.place} fails\n{error}")
-                continue
-            if block.output is not None and not matches(printed, block.output):
-                problems.append(f"{block.place} prints\n{printed}")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        problems = [problem for problem in pool.map(problem_of, found) if problem]
     print(f"{len(found) - len(problems)} of {len(found)} blocks that need {backend} print what the page says")
     return "\n".join(problems)
 

@@ -29,6 +29,11 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_xdist_auto_num_workers():
+    """Return the number of processes for `--numprocesses auto`: many tests wait for time limits and other processes."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(scope="module")
 def planted():
     """The package of planted bugs, importable in this process and in its workers."""

@@ -61,6 +61,7 @@ def uninterrupted(tmp_path_factory):
     return records(folder / "fake.jsonl")
 
 
+@only_nightly
 def test_run_that_is_killed_repeatedly_is_resumed_to_the_same_results(tmp_path, uninterrupted):
     path, options, kills = tmp_path / "fake.jsonl", [], 0
     for step in range(40):

@@ -161,6 +161,7 @@ def test_address_that_changes_during_rendering_is_followed(visit, file):
     page.get_by_role("heading", name="Results").wait_for()
 
 
+@only_nightly
 def test_every_case_opens(visit, file):
     missing = visit(file).evaluate(OPENED, 1 if NIGHTLY else 4)
     assert missing["tried"] > 100

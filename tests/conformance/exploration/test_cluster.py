@@ -132,6 +132,7 @@ def test_a_worker_with_another_ledger_is_rejected():
         EvaluatorSpec(SPEC.target, expected_identity={"ledger": "another"}).open_evaluator()
 
 
+@only_nightly
 def test_the_command_line_explores_on_a_cluster(dask, tmp_path, conformance):
     dask.worker()
     options = ("--backend", "planted", "--surface", "planted.dilated-extent", "--operator", "min_pool", "--cases", 20)

@@ -8,6 +8,7 @@ from conformance.exploration.oracles import RelationOracle
 from conformance.exploration.relations import RELATIONS
 from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace
+from tests.support.nightly import only_nightly
 from tests.support.planted_evaluator import evaluator_of
 
 
@@ -46,7 +47,10 @@ def test_relations_are_not_checked_on_surfaces_with_a_ledger_entry(sweeps, monke
     assert known == []
 
 
-@pytest.mark.parametrize("name", VIOLATED_RELATIONS)
+# The first bug shows only after several hundred draws.
+@pytest.mark.parametrize(
+    "name", [pytest.param("channel-alone-in-its-block", marks=only_nightly), "dilation-lost-in-groups"]
+)
 @pytest.mark.usefixtures("planted")
 def test_a_bug_violates_a_relation_without_any_reference(name, sweeps, monkeypatch):
     monkeypatch.setattr(
