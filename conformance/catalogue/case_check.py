@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
@@ -28,6 +29,7 @@ from conformance.translation.lowering import translate
 
 MAX_COMPILED_TEXTS = 1 << 16
 """Number of program texts whose syntax check is cached in a process."""
+NUMBER = re.compile("[1-9][0-9]*")
 MAX_PRINTED_DIGITS = 900
 """Decimal digits for comparing printed numbers; a float64 has up to about 770 significant digits."""
 
@@ -180,12 +182,12 @@ def _program_problems(case: Case) -> Iterator[str]:
             if surface.language is not None:
                 continue
             program = translate(case, surface)
-            error = syntax_error(program.text) if isinstance(program, Program) else None
+            # Of programs that differ only in their numbers, one is compiled.
+            error = syntax_error(NUMBER.sub("1", program.text)) if isinstance(program, Program) else None
             if error is not None:
                 yield f"the program for {surface.name} is not Python: {error}"
 
 
-# Cases that differ only in their inputs have equal programs.
 @lru_cache(maxsize=MAX_COMPILED_TEXTS)
 def syntax_error(text: str) -> str | None:
     """Return the message of the syntax error in a program, None if there is none."""
