@@ -6,7 +6,6 @@ from packaging.specifiers import SpecifierSet
 
 from conformance import CatalogueError
 from conformance.adapters import registry
-from conformance.cases.features.case_features import CaseFeatures
 from conformance.cases.schema import catalogue_folder
 from conformance.judging import ledger
 from reports.results.vocabulary import Level
@@ -338,11 +337,10 @@ def test_the_schema_of_the_ledger_has_every_kind():
 
 def test_every_entry_has_a_case_that_one_of_its_surfaces_runs_at_level_standard(catalogue):
     surfaces = [one for name in registry.backend_names() for one in registry.get_backend(name).surfaces]
-    known = [CaseFeatures(case) for case in catalogue.cases]
     slow = nightly_slow_surfaces()
     missing = []
-    for entry in ledger.load_ledger().entries:
-        cases = [features.case for features in known if entry.matches_case(features)]
+    for entry, matched in ledger.load_ledger().matched_cases(catalogue.cases):
+        cases = [features.case for features in matched]
         own = [surface for surface in surfaces if entry.matches_surface(surface.name)]
         # Surfaces that run only tagged cases, or every case at night, have entries for `--slow` too.
         if not any(
