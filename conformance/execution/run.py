@@ -156,7 +156,7 @@ class Run:
         assert isinstance(task.program, Program)  # noqa: S101 - callers skip unsupported tasks
         failures = self.judge.expected_failures(task)
         fatal, hangs = not FATAL_OUTCOMES.isdisjoint(failures), Outcome.TIMED_OUT in failures
-        # A slow surface may take longer than the limit of a known hang without one.
+        # A program of a slow surface may compile for longer than the limit of a known hang.
         hangs = hangs and not task.surface.slow_tag
         return Job(task.program, tuple(self.expected(task.case).inputs.values()), fatal, hangs, part)
 
