@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from conformance import CatalogueError
@@ -234,3 +236,25 @@ def test_the_cases_of_conventions_are_those_of_the_whole_catalogue():
 def test_the_cases_of_a_convention_are_read_without_the_whole_catalogue(monkeypatch):
     monkeypatch.setattr(catalogues, "cached_catalogue", None)
     assert catalogues.load_convention_cases("lp_pool")
+
+
+NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+STATED_SIZE = re.compile(r"-in-(\d+|[a-z]+)-(images?|channels?|dimensions)(?=-|$)")
+
+
+def stated_sizes(case):
+    """The numbers of images, channels and dimensions in the name of a case, each with that of its input."""
+    shape = case.inputs["x"].shape
+    actual = {"image": shape[0], "channel": shape[1], "dimension": len(shape) - 2}
+    for number, unit in STATED_SIZE.findall(case.id.partition("/")[2]):
+        stated = int(number) if number.isdigit() else NUMBERS.get(number)
+        if stated is not None:
+            yield stated, actual[unit.removesuffix("s")]
+
+
+def test_a_name_states_the_numbers_of_images_channels_and_dimensions_of_its_case(catalogue):
+    # The input of affine_grid is a batch of matrices.
+    images = (case for case in catalogue.cases if "x" in case.inputs and not case.operator.startswith("affine_grid"))
+    named = {case.id: [*stated_sizes(case)] for case in images}
+    assert sum(map(bool, named.values())) > 500
+    assert not [name for name, sizes in named.items() if any(stated != actual for stated, actual in sizes)]
