@@ -176,7 +176,8 @@ def _with_number(name: str, number: Callable[[Case, int], float]) -> RawChange:
 
     def change(case: Case, _axis: int, amount: int) -> Mapping[str, Any]:
         array = case.inputs[name].make().copy()
-        array.flat[0] = number(case, amount)
+        with np.errstate(over="ignore"):  # a large amount is infinite in 16 bits
+            array.flat[0] = number(case, amount)
         return {name: _literal(array, case.inputs[name].dtype)}
 
     return change

@@ -1,8 +1,10 @@
 """Invalid calls: each has exactly its own violation, which the reference rejects."""
 
 import pickle
+import warnings
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from conformance.adapters import registry
@@ -42,6 +44,17 @@ def test_an_invalid_call_has_its_violation_alone_and_the_reference_rejects_it(na
         assert compute_expected(candidate.case).target.violation == name
         assert conventions_of(candidate) == ()
         assert pickle.loads(pickle.dumps(candidate)).case.id == candidate.case.id  # noqa: S301 - own data
+
+
+def test_a_number_beyond_16_bits_is_infinite_without_a_warning(sweeps):
+    space = OperatorSpace.from_sweeps("stochastic_pool_probabilities", sweeps)
+    drawn = (space.draw(Rng("overflow", number)).valid.case for number in range(400))
+    case = next(one for one in drawn if one.dtype == "float16")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        raw = RAW_CHANGES["NegativeActivation"](case, 0, 2**31)
+    assert raw["x"]["dtype"] == "float16"
+    assert np.ravel(raw["x"]["values"])[0] == -np.inf
 
 
 def test_a_window_beyond_the_input_is_one_cell_too_large_at_the_boundary(sweeps):
