@@ -47,13 +47,12 @@ def test_an_invalid_call_has_its_violation_alone_and_the_reference_rejects_it(na
 
 
 def test_a_number_beyond_16_bits_is_infinite_without_a_warning(sweeps):
-    space = OperatorSpace.from_sweeps("stochastic_pool_probabilities", sweeps)
-    drawn = (space.draw(Rng("overflow", number)).valid.case for number in range(400))
-    case = next(one for one in drawn if one.dtype == "float16")
+    space = OperatorSpace.from_sweeps("stochastic_pool_grad", sweeps)
+    drawn = (space.draw(Rng("overflow", number)).valid.case for number in range(60))
+    case = next(one for one in drawn if one.inputs["x"].dtype == "float16")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         raw = RAW_CHANGES["NegativeActivation"](case, 0, 2**31)
-    assert raw["x"]["dtype"] == "float16"
     assert np.ravel(raw["x"]["values"])[0] == -np.inf
 
 
