@@ -24,6 +24,8 @@ MAX_INSPECTED_ELEMENTS = 524_288
 """Maximum number of elements of an input for features that depend on its numbers; larger inputs have none of these."""
 MIN_CROWDED_CELLS = 4096
 """Minimum number of window cells for `has_crowded_windows`. Some frameworks use another reduction from this size."""
+CUBIC_CELLS = (-1, 2)
+"""First and last cell that cubic interpolation reads, counted from the cell at or before the coordinate."""
 
 
 T = TypeVar("T")
@@ -135,6 +137,22 @@ def keeps_an_extent(case: Case) -> bool:
     """Whether resampling has as many cells in the output as in x along some axis of several cells."""
     resamples = case.operator in OPERATORS and OPERATORS[case.operator].geometry is Geometry.RESAMPLING
     return resamples and any(1 < old == new for old, new in zip(case.shape[2:], output_shape(case)[2:], strict=False))
+
+
+def has_far_point(case: Case) -> bool:
+    """Whether `grid_sample` reads at a place that is farther beyond an end of an axis than the axis is long."""
+    grid = case.inputs.get("grid")
+    extents = np.array(case.shape[:1:-1])  # the last axis has the first coordinate
+    if grid is None or not is_inspected(grid) or grid.shape[-1] != len(extents):
+        return False
+    points = grid.make().astype(np.float64)
+    is_aligned = bool(case.parameters.get("align_corners"))
+    lengths, start = (extents - 1, 0.0) if is_aligned else (extents, -0.5)
+    places = (points[np.isfinite(points).all(-1)] + 1) / 2 * lengths + start
+    first = last = places
+    if case.parameters.get("mode") == "cubic":
+        first, last = (np.floor(places) + cell for cell in CUBIC_CELLS)
+    return bool(((start - first > lengths) | (last - start > 2 * lengths)).any())
 
 
 def specials_alone_in_window(case: Case) -> frozenset[str]:

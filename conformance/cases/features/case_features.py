@@ -16,7 +16,7 @@ from typing import Any
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, dtype_kind, json_value
 from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, FRAMEWORK_SAME, WORDS_KEY, ArrayUse, Case
-from conformance.cases.features.numbers import exceeds_int32, is_negative, number_features
+from conformance.cases.features.numbers import exceeds_float32, exceeds_int32, is_negative, number_features
 from conformance.cases.features.sizes import is_depthwise, output_channels, size_features
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
 from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, padding_pairs, parameter_per_axis
@@ -78,6 +78,7 @@ FEATURES = (
         "only negative values in x",
     ),
     Feature("long", lambda case: exceeds_int32(case.inputs["x"])),
+    Feature("inexact", lambda case: exceeds_float32(case.inputs["x"])),
     Feature("alone", geometry.specials_alone_in_window),
     Feature("window", _window_extents),
     Feature("padded", geometry.is_padded, "padding"),
@@ -110,6 +111,7 @@ FEATURES = (
     Feature("disjoint", geometry.has_disjoint_windows),
     Feature("output_padded", lambda case: any(parameter_per_axis(case, "output_padding"))),
     Feature("unresized", geometry.keeps_an_extent),
+    Feature("far", geometry.has_far_point),
     Feature("bias", lambda case: "bias" in case.inputs, "a bias"),
     Feature("out", output_channels),
     Feature("depthwise", is_depthwise),

@@ -26,6 +26,9 @@ MAX_WINDOW_CELLS = 300_000
 MAGNITUDES = {88: "88", 127: "127", 2**15: "2^15", 2**24: "2^24", 2**53: "2^53"}
 """Magnitudes above which a dtype or a function loses numbers: exponentials, 8 and 16 bits, and mantissas."""
 
+MAX_EXACT_FLOAT32 = 2**24
+"""float32 represents all whole numbers up to this magnitude."""
+
 
 def is_negative(numbers: Array) -> bool:
     """Whether all numbers are negative."""
@@ -39,6 +42,15 @@ def exceeds_int32(spec: ArraySpec) -> bool:
         return False
     numbers, limits = spec.make(), np.iinfo(np.int32)
     return bool(numbers.size) and not limits.min <= int(numbers.min()) <= int(numbers.max()) <= limits.max
+
+
+def exceeds_float32(spec: ArraySpec) -> bool:
+    """Whether an array of integers has a number that float32 does not represent."""
+    if np.dtype(NUMPY_DTYPES[spec.dtype]).kind not in "iu" or not geometry.is_inspected(spec):
+        return False
+    numbers = spec.make()
+    large = numbers[(numbers > MAX_EXACT_FLOAT32) | (numbers < -MAX_EXACT_FLOAT32)]
+    return any(int(np.float32(number)) != number for number in np.unique(large).tolist())
 
 
 def _planes(numbers: Array) -> Array:

@@ -13,6 +13,7 @@ from tests import ROOT
 from tests.support.fake_backends import load
 
 X = "x: {values: arange, shape: [1, 1, 5, 5]}"
+ROW = "x: {values: arange, shape: [1, 1, 4, 4]}"
 PAGE = ROOT / "docs" / "ledger.md"
 
 
@@ -177,6 +178,41 @@ def test_padding_on_one_axis_is_not_padding_before_every_axis():
         (f"{X}, size: [3, 3], mode: cubic", "resize", "unresized", False),
         ("x: {values: arange, shape: [1, 1, 1, 2]}, size: [1, 3], mode: linear", "resize", "unresized", False),
         (f"{X}, window: 1", "max_pool", "unresized", False),
+        ("x: {values: [[[16777217]]], dtype: int32}, size: [2], mode: nearest", "resize", "inexact", True),
+        ("x: {values: [[[16777218, -16777216]]], dtype: int32}, size: [2], mode: nearest", "resize", "inexact", False),
+        ("x: {values: [[[-16777217]]], dtype: int64}, size: [2], mode: nearest", "resize", "inexact", True),
+        ("x: {values: [[[18446744073709551615]]], dtype: uint64}, size: [2], mode: nearest", "resize", "inexact", True),
+        ("x: {values: [[[16777217]]]}, size: [2], mode: nearest", "resize", "inexact", False),
+        (f"{ROW}, grid: {{values: [[[[3, 0]]]]}}, output_size: [1, 1], mode: linear", "grid_sample", "far", False),
+        (f"{ROW}, grid: {{values: [[[[3.25, 0]]]]}}, output_size: [1, 1], mode: linear", "grid_sample", "far", True),
+        (f"{ROW}, grid: {{values: [[[[-3, 0]]]]}}, output_size: [1, 1], mode: nearest", "grid_sample", "far", False),
+        (f"{ROW}, grid: {{values: [[[[-3.25, 0]]]]}}, output_size: [1, 1], mode: nearest", "grid_sample", "far", True),
+        (f"{ROW}, grid: {{values: [[[[1.75, 0]]]]}}, output_size: [1, 1], mode: cubic", "grid_sample", "far", False),
+        (f"{ROW}, grid: {{values: [[[[2.25, 0]]]]}}, output_size: [1, 1], mode: cubic", "grid_sample", "far", True),
+        (
+            f"{ROW}, grid: {{values: [[[[3.25, 0]]]]}}, output_size: [1, 1], mode: linear, align_corners: true",
+            "grid_sample",
+            "far",
+            True,
+        ),
+        (
+            f"{ROW}, grid: {{values: [[[[3, 0]]]]}}, output_size: [1, 1], mode: linear, align_corners: true",
+            "grid_sample",
+            "far",
+            False,
+        ),
+        (
+            f"{ROW}, grid: {{values: [[[[1.5, 0]]]]}}, output_size: [1, 1], mode: cubic, align_corners: true",
+            "grid_sample",
+            "far",
+            False,
+        ),
+        (
+            f"{ROW}, grid: {{values: [[[[2.5, 0]]]]}}, output_size: [1, 1], mode: cubic, align_corners: true",
+            "grid_sample",
+            "far",
+            True,
+        ),
         (f"{X}, window: 2, words: true", "max_pool", "words", True),
         (f"{X}, window: 2", "max_pool", "words", False),
         (f"{X}, window: 3", "max_pool", "crowded", False),
