@@ -72,7 +72,7 @@ def output_shape(case: Case) -> tuple[int, ...]:
     """Return the output shape; an empty tuple for an invalid case."""
     try:
         return tuple(case_step(case).output)
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, IndexError):
         return ()
 
 

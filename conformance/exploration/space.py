@@ -49,8 +49,10 @@ MAX_BINNED_CELLS = 150
 """Maximum number of output cells of an operator that is computed bin by bin."""
 MAX_WEIGHTED_CELLS = 2000
 """Maximum extent of the output in a gradient of resizing whose weights are divided by their sums."""
-MAX_DRAW_ATTEMPTS = 400
-"""Maximum number of draws until one is valid and affordable."""
+MAX_DRAW_ATTEMPTS = 4000
+"""Maximum number of draws until one is valid and affordable. Of `resize`, one in 40 is."""
+MAX_CHANGE_ATTEMPTS = 40
+"""Maximum number of draws for a change of a candidate, which then remains as it is."""
 SIZE_KINDS = frozenset(
     {ParameterKind.SIZES, ParameterKind.SCALES, ParameterKind.PADDING, ParameterKind.PAIRS, ParameterKind.COUNT}
 )
@@ -149,7 +151,7 @@ class OperatorSpace:
 
     def draw_large(self, rng: Rng) -> Candidate | None:
         """Return a candidate with integers that is too large for the reference; None if no draw gives one."""
-        for _ in range(MAX_DRAW_ATTEMPTS // 10):
+        for _ in range(MAX_CHANGE_ATTEMPTS):
             candidate = self._draw_once(rng)
             # Relations are checked only without a convention, see `oracles`.
             if not candidate or conventions_of(candidate):
@@ -180,7 +182,7 @@ class OperatorSpace:
 
     def mutate(self, candidate: Candidate, rng: Rng) -> Candidate:
         """Return the candidate with one or two levels of another draw; the candidate itself if no result is valid."""
-        for _ in range(MAX_DRAW_ATTEMPTS // 10):
+        for _ in range(MAX_CHANGE_ATTEMPTS):
             other = self._draw_once(rng)
             if not other or other.rank != candidate.rank or other.inputs != candidate.inputs:
                 continue

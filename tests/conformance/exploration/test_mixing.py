@@ -1,6 +1,7 @@
 """Mixed candidates: each has some levels of a shrunk case, and others of new draws."""
 
 from dataclasses import replace
+from itertools import count
 
 import pytest
 
@@ -8,6 +9,7 @@ from conformance.cases.compositions import plan_steps
 from conformance.exploration.candidate import Candidate, FollowingPool
 from conformance.exploration.draws.invalid_calls import violations_for
 from conformance.exploration.mixing import MIXED_CANDIDATES, mixed_candidates
+from conformance.exploration.rng import Rng
 from conformance.exploration.space import OperatorSpace, is_affordable
 
 LEVELS = {
@@ -59,3 +61,11 @@ def test_no_operator_reads_the_output_of_an_invalid_call(space):
     assert violation.name in violations_for("max_pool")
     assert not replace(smallest, violation=violation).is_valid()
     assert replace(smallest, violation=violation, following=None).is_valid()
+
+
+def test_a_draw_is_repeated_after_hundreds_of_invalid_ones(space, monkeypatch):
+    draw_once, attempts = OperatorSpace._draw_once, count()
+    monkeypatch.setattr(
+        OperatorSpace, "_draw_once", lambda *given, **more: draw_once(*given, **more) if next(attempts) > 1000 else None
+    )
+    assert is_affordable(space.draw(Rng("rarely valid")))
