@@ -177,6 +177,13 @@ def test_executorch_gets_a_partitioner_for_xnnpack_only():
     assert "to_edge_transform_and_lower(exported, partitioner=[XnnpackPartitioner()])" in xnnpack
 
 
+def test_interpreter_of_stablehlo_runs_no_symbolic_extents():
+    by_name = {route.name: route.route for route in (*ROUTES, *DYNAMIC_ROUTES)}
+    assert "eval_module" in program_text(CONVOLUTION, by_name["jax.export→iree"].evaluator)
+    assert by_name["jax.export.dynamic→iree"].evaluator is None
+    assert not by_name["jax.export.dynamic→iree"].is_independent
+
+
 def test_evaluator_of_executorch_runs_the_core_operators_with_pytorch():
     route = next(route for route in ROUTES if "executorch" in route.name)
     assert "x = exported.run_decompositions().module()(x).numpy()" in program_text(CONVOLUTION, route.route.evaluator)
