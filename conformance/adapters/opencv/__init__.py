@@ -31,7 +31,7 @@ PACKAGES = ("cv2", "onnx", "numpy")
 DISTRIBUTIONS = {"cv2": "opencv-python-headless"}
 THREADS = ""
 THREAD_SETTINGS = {"cv2.setNumThreads(1)": "cv2.setNumThreads({})"}
-# Kernels are selected by processor features. AVX-VNNI has a kernel of its own for convolutions of int8.
+# OpenCV selects kernels by processor features. With AVX-VNNI it selects another kernel for convolutions of int8.
 INSTRUCTION_VARIABLES = {"OPENCV_CPU_DISABLE": "AVX512-SKX,AVX_VNNI"}
 SETUP = """\
 import cv2
