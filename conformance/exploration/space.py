@@ -52,7 +52,7 @@ MAX_WEIGHTED_CELLS = 2000
 MAX_DRAW_ATTEMPTS = 4000
 """Maximum number of draws until one is valid and affordable. Of `resize`, one in 40 is."""
 MAX_CHANGE_ATTEMPTS = 40
-"""Maximum number of draws for a change of a candidate, which then remains as it is."""
+"""Maximum number of draws for a larger case, or for a change of a candidate. Without a valid one there is none."""
 SIZE_KINDS = frozenset(
     {ParameterKind.SIZES, ParameterKind.SCALES, ParameterKind.PADDING, ParameterKind.PAIRS, ParameterKind.COUNT}
 )

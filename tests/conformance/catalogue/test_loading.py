@@ -239,6 +239,7 @@ def test_the_cases_of_a_convention_are_read_without_the_whole_catalogue(monkeypa
 
 
 NUMBERS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
+NUMBERS |= {"ten": 10, "twelve": 12, "fifteen": 15, "sixteen": 16, "seventeen": 17, "twenty": 20}
 STATED_SIZE = re.compile(r"-in-(\d+|[a-z]+)-(images?|channels?|dimensions)(?=-|$)")
 
 
