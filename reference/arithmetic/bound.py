@@ -25,6 +25,9 @@ ROUNDOFFS_PER_ULP = 2
 # float64 arithmetic on the bound itself rounds, by less than this.
 ROUNDING_SLACK = 1 + 2.0**-40
 
+# Bounds have so many binary digits. The sums in them are computed with BLAS, whose last digits depend on the processor.
+BOUND_DIGITS = 24
+
 
 class NoBound(ValueError):
     """So many terms that rounding alone could give any answer in the accumulating type: (n + 3) u >= 1/2."""
@@ -75,6 +78,10 @@ def error_bound(
     `extra`, in units of u, is what functions such as exp add to g·S; the operator that has it derives it. Where
     `exact` is not finite B is 0: nothing but the same infinity or NaN agrees.
 
+    The bound is rounded up to 24 binary digits: the last digits of S depend on the order of its additions. A bound
+    next to a number of 24 digits can still have two values; with 2^12 terms or fewer, that is not a bound which is
+    such a number itself, because ROUNDING_SLACK is larger than the difference between two orders.
+
     exact, magnitude: float64; terms: int64. Returns float64. Raises NoBound where (n + 3)u >= 1/2.
     """
     # Values that depend on one window only are computed once if all windows of an axis are equal.
@@ -92,8 +99,16 @@ def error_bound(
         size *= result.unit_roundoff
         bound += size
         bound *= ROUNDING_SLACK
+        bound = _rounded_up(bound)
     # Not finite is only what comes from a result that is not.
     return bound if all_finite(size) else np.where(np.isfinite(exact), bound, 0.0)
+
+
+def _rounded_up(x: Array) -> Array:
+    """Return numbers that are not negative, rounded up to BOUND_DIGITS binary digits."""
+    fractions, exponents = np.frexp(x)
+    rounded: Array = np.ldexp(np.ceil(np.ldexp(fractions, BOUND_DIGITS)), exponents - BOUND_DIGITS)
+    return rounded
 
 
 def _without_broadcast(x: Array) -> Array:

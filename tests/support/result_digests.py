@@ -1,4 +1,4 @@
-"""Print a digest of each of a fixed set of results, on inputs made of raw random bits; python digests.py"""
+"""Print a digest of each of a fixed set of results and bounds, on inputs made of raw random bits."""
 
 import hashlib
 import json
@@ -23,6 +23,10 @@ CALLS = {
     "conv": lambda x, kernel, bias: reference.conv(x, kernel, bias, padding=1),
     "conv in groups": lambda x, kernel, _: reference.conv(x, kernel[:, :1], stride=2, groups=8),
     "pad": lambda x, *_: reference.pad(x, (1, -2), value=0.1),
+}
+BOUNDED = {
+    "conv": lambda x, kernel, bias: reference.OPERATORS["conv"](x, kernel, bias, padding=1),
+    "avg_pool": lambda x, *_: reference.OPERATORS["avg_pool"](x, 3, **WALK),
 }
 
 
@@ -49,15 +53,22 @@ def anything(name, shape, seed):
     return x
 
 
+def digest(array):
+    return hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=8).hexdigest()
+
+
 def digests():
-    """Return {case: digest of the result's bits}."""
+    """Return {case: digest of the bits of a result or a bound}."""
     found = {}
     for name in DTYPES:
         for style, make in (("moderate", moderate), ("any", anything)):
             arrays = make(name, (2, 8, 23, 21), 1), make(name, (8, 8, 3, 3), 2), make(name, (8,), 3)
             for call, function in CALLS.items():
                 result = np.ascontiguousarray(function(*arrays))
-                found[f"{call}, {name}, {style}"] = hashlib.blake2b(result.tobytes(), digest_size=8).hexdigest()
+                found[f"{call}, {name}, {style}"] = digest(result)
+        arrays = moderate(name, (2, 8, 23, 21), 1), moderate(name, (8, 8, 3, 3), 2), moderate(name, (8,), 3)
+        for call, function in BOUNDED.items():
+            found[f"bound of {call}, {name}"] = digest(function(*arrays).bound())
     return found
 
 
