@@ -34,6 +34,16 @@ def pytest_xdist_auto_num_workers():
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.fixture(autouse=True)
+def restored_environment():
+    """Restore the environment variables after each test: adapters and dask set some for the processes that follow."""
+    before = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    yield
+    for name in os.environ.keys() - before.keys() - {"PYTEST_CURRENT_TEST"}:
+        del os.environ[name]
+    os.environ.update(before)
+
+
 @pytest.fixture(scope="module")
 def planted():
     """The package of planted bugs, importable in this process and in its workers."""
