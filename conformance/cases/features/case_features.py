@@ -17,7 +17,7 @@ from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, dtype_kind, json_value
 from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, FRAMEWORK_SAME, WORDS_KEY, ArrayUse, Case
 from conformance.cases.features.numbers import exceeds_float32, exceeds_int32, is_negative, number_features
-from conformance.cases.features.sizes import is_depthwise, output_channels, size_features
+from conformance.cases.features.sizes import exceeds_eight_channels, is_depthwise, output_channels, size_features
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
 from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, padding_pairs, parameter_per_axis
 from conformance.cases.operators import OPERATORS, PARAMETERS, Rounding
@@ -115,6 +115,8 @@ FEATURES = (
     Feature("bias", lambda case: "bias" in case.inputs, "a bias"),
     Feature("out", output_channels),
     Feature("depthwise", is_depthwise),
+    # The conditions of findings have phrases for each number of channels.
+    Feature("many_channels", exceeds_eight_channels),
     Feature("composed", lambda case: bool(case.via or case.then), "a composition"),
     Feature("via", lambda case: frozenset(case.via)),
     Feature("then", lambda case: frozenset(following.operator for following in case.then)),

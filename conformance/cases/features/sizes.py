@@ -13,6 +13,8 @@ from reference import Windows
 
 BLOCK_WIDTHS = (8, 16, 64)
 """Sizes of the blocks in which frameworks process channels and windows. A last block of one is a special case."""
+MAX_FEW_CHANNELS = 8
+"""Largest number of channels for which `many_channels` is false."""
 VECTOR_CELLS = 32
 """Number of cells of a plane that fills vectors without a remainder."""
 MAX_NAMED_WINDOW = 5
@@ -31,6 +33,17 @@ def output_channels(case: Case) -> int:
 def is_depthwise(case: Case) -> bool:
     """Whether each group of a convolution has one input channel and one output channel."""
     return "kernel" in case.inputs and case.shape[1] == output_channels(case) == case.parameters.get("groups")
+
+
+def exceeds_eight_channels(case: Case) -> bool:
+    """Whether a convolution has more than eight input channels or output channels in a group.
+
+    Larger convolutions of 3 × 3 are computed with another algorithm on some runtimes.
+    """
+    groups = case.parameters.get("groups")
+    if "kernel" not in case.inputs or not isinstance(groups, int) or groups < 1:
+        return False
+    return max(case.shape[1], output_channels(case)) > MAX_FEW_CHANNELS * groups
 
 
 def size_features(case: Case) -> Iterator[str]:
