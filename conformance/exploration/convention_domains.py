@@ -15,7 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from conformance.cases.arrays import FLOATING_DTYPES, NUMPY_DTYPES, SHORT_FLOATS
+from conformance.cases.arrays import FLOATING_DTYPES, NUMPY_DTYPES
 from conformance.cases.case import ArrayUse
 from conformance.cases.geometry import starts_window_in_padding_with_ceil
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
@@ -418,10 +418,8 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         None,
     ),
     *(
-        ConventionDomain(
-            {"resize_grad": f"resize_grad/accumulation-in-{dtype}"}, _adds_gradients_in(dtype), None
-        )
-        for dtype in SHORT_FLOATS
+        ConventionDomain({"resize_grad": f"resize_grad/accumulation-in-{dtype}"}, _adds_gradients_in(dtype), None)
+        for dtype in ("float16", "bfloat16")
     ),
     ConventionDomain(
         _conventions("{}/accumulation-in-float16", _averages(Geometry.WINDOWS, Geometry.GLOBAL, Geometry.BINS)),
