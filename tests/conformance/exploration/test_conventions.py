@@ -162,7 +162,8 @@ def test_convolution_observes_the_convention_where_sums_exceed_float16(operator,
         (2, 1, (0, 1), "ceil", False),
         (2, 2, (0, 2), "ceil", True),
         (2, 2, (0, 1), "ceil", False),
-        (1, 2, (0, 2), "ceil", False),
+        (1, 2, (0, 2), "ceil", True),
+        (3, 2, (0, 2), "ceil", False),
     ],
 )
 def test_a_window_that_starts_in_the_padding_is_a_convention_with_ceil(window, stride, padding, rounding, observes):
