@@ -133,6 +133,17 @@ def has_disjoint_windows(case: Case) -> bool:
     return any(axis.stride >= axis.reach for axis in window_axes(case))
 
 
+def crops_more_than_the_kernel(case: Case) -> bool:
+    """Whether a transposed convolution crops more cells before an axis than its dilated kernel adds to a cell.
+
+    With a stride of 1 the operator is a convolution of a cropped input, and no axis counts.
+    """
+    befores = (before for before, _ in number_pairs(case)) if is_transposed(case) else ()
+    return any(
+        axis.stride > 1 and before >= axis.reach for axis, before in zip(window_axes(case), befores, strict=False)
+    )
+
+
 def keeps_an_extent(case: Case) -> bool:
     """Whether resampling has as many cells in the output as in x along some axis of several cells."""
     resamples = case.operator in OPERATORS and OPERATORS[case.operator].geometry is Geometry.RESAMPLING
@@ -282,6 +293,15 @@ def drops_last_window(case: Case) -> bool:
         (padded - reach) % stride > 0 and ((padded - reach) // stride + 1) * stride >= before + size
         for size, (before, _), padded, reach, stride in axes
     )
+
+
+def starts_window_in_padding_with_ceil(case: Case) -> bool:
+    """Whether the output size is rounded up, and the last window on some axis starts after all cells of x."""
+    windows = case_windows(case)
+    if windows is None or windows.rounding != Rounding.CEIL:
+        return False
+    axes = zip(windows.output, windows.stride, windows.pads, windows.size, strict=True)
+    return any((count - 1) * stride >= before + size for count, stride, (before, _), size in axes)
 
 
 def has_remainder(case: Case) -> bool:

@@ -17,8 +17,9 @@ import numpy as np
 
 from conformance.cases.arrays import FLOATING_DTYPES, NUMPY_DTYPES
 from conformance.cases.case import ArrayUse
+from conformance.cases.geometry import starts_window_in_padding_with_ceil
 from conformance.cases.invalid.disputed import DISPUTED_VIOLATIONS
-from conformance.cases.operators import CHANNEL_GEOMETRIES, OPERATORS, Arithmetic, Geometry, Operator
+from conformance.cases.operators import CHANNEL_GEOMETRIES, OPERATORS, Arithmetic, Geometry, Operator, ResizeMode
 from conformance.catalogue.factors import PADDING_REACH
 from conformance.exploration.candidate import WHOLE_NUMBER_VALUES, Candidate
 from conformance.exploration.draws.conventions import (
@@ -216,7 +217,9 @@ GEOMETRIES_WITH_IMAGES = GEOMETRIES_WITH_CHANNELS | {Geometry.TO_COLUMNS, Geomet
 GEOMETRIES_OF_EMPTY_AXES = frozenset({Geometry.GLOBAL, Geometry.BINS, Geometry.UNPOOLING})
 """Geometries whose candidates may have an axis without cells."""
 EMPTY_GEOMETRIES = {
-    "batch": GEOMETRIES_WITH_IMAGES, "channels": GEOMETRIES_WITH_CHANNELS, "extent": GEOMETRIES_OF_EMPTY_AXES
+    "batch": GEOMETRIES_WITH_IMAGES,
+    "channels": GEOMETRIES_WITH_CHANNELS | {Geometry.FROM_COLUMNS},
+    "extent": GEOMETRIES_OF_EMPTY_AXES,
 }  # fmt: skip
 
 
@@ -283,6 +286,17 @@ def _sums_of_products_overflow(candidate: Candidate) -> bool:
     weights = np.moveaxis(kernel, output_axis, 0).reshape(kernel.shape[output_axis], -1).sum(1)
     finite = x[np.isfinite(x)]
     return bool(finite.max(initial=0) * weights.max(initial=0) > MAX_FLOAT16)
+
+
+def _adds_gradients_in(dtype: str) -> Callable[[Candidate], bool]:
+    """Return a check whether the gradient of resampling has this dtype and adds several numbers for one cell."""
+
+    def contains(candidate: Candidate) -> bool:
+        sizes = zip(candidate.per_axis("size"), candidate.per_axis("extent"), strict=True)
+        adds = candidate.levels["mode"] != ResizeMode.NEAREST or any(new > old for new, old in sizes)
+        return bool(candidate.levels["dtype"] == dtype) and adds
+
+    return contains
 
 
 PADDING_ONLY_CONVENTION = "max_pool/window-of-padding-only"
@@ -398,6 +412,15 @@ CONVENTION_DOMAINS: tuple[ConventionDomain, ...] = (
         None,
     ),
     ConventionDomain({"lrn": "lrn/square-that-overflows"}, _squares_overflow, None),
+    ConventionDomain(
+        _conventions("avg_pool/window-in-the-padding-with-ceil", lambda operator: "rounding" in operator.defaults),
+        lambda candidate: starts_window_in_padding_with_ceil(candidate.case),
+        None,
+    ),
+    *(
+        ConventionDomain({"resize_grad": f"resize_grad/accumulation-in-{dtype}"}, _adds_gradients_in(dtype), None)
+        for dtype in ("float16", "bfloat16")
+    ),
     ConventionDomain(
         _conventions("{}/accumulation-in-float16", _averages(Geometry.WINDOWS, Geometry.GLOBAL, Geometry.BINS)),
         lambda candidate: candidate.levels["dtype"] == "float16" and _largest(candidate) >= LARGE_LOW,

@@ -27,6 +27,7 @@ from conformance.adapters.api.normalization.recipes import is_even
 from conformance.adapters.api.resizing.rules import (
     ALIGN_CORNERS,
     ASYMMETRIC,
+    CROP,
     FLOOR,
     HALF_PIXEL,
     has_plain_kernel,
@@ -99,6 +100,7 @@ NO_AXES = Unsupported("Pad has no axes before opset 18")
 NO_DCR = Unsupported('"DepthToSpace for mode other than CRD is not implemented"')
 NO_NEAREST_RULE = Unsupported("with a warning, the mode nearest copies the cell at the corner")
 NO_RULE = Unsupported("with a warning, other coordinates than align_corners are replaced by half_pixel")
+NO_REGION = Unsupported('"roi logic is not implemented."')
 NO_FILTER = Unsupported("Resize is converted to interpolate without antialias, whose ends are repeated")
 NO_CUBIC = Unsupported("bicubic interpolation is for planes, and with a warning its parameter is -0.75")
 CUBIC_A = -0.75
@@ -169,6 +171,8 @@ def _unconverted(node: str, dtype: str) -> Unsupported:
 def _resize_limit(step: Step) -> Unsupported | None:
     """Return the reason if the rule of PyTorch that replaces the rule of the node has another meaning."""
     given = step.parameters
+    if given.get("coordinates") == CROP:
+        return NO_REGION
     if not has_plain_kernel(step):
         return NO_FILTER
     if given["mode"] == ResizeMode.CUBIC and (step.rank != PLANE_RANK or given.get("cubic_a", CUBIC_A) != CUBIC_A):

@@ -18,7 +18,7 @@ from conformance.adapters.api import (
     per_axis,
     pooling_stride_argument,
 )
-from conformance.adapters.paddle.calls import CallWriter
+from conformance.adapters.paddle.calls import POOLING_DTYPES, CallWriter, no_kernel
 from conformance.adapters.paddle.convolution import convolution
 from conformance.adapters.paddle.padding import if_kernel
 from conformance.cases.operators import PaddingWord
@@ -38,6 +38,8 @@ def pool(write_call: CallWriter, step: Step) -> Code:
     """Return the pooling with padding by name; an average without padding also states whether padding counts."""
     name = named_padding(step, PADDING_NAMES)
     averages = step.operator == "avg_pool"
+    if step.dtype not in POOLING_DTYPES:
+        return no_kernel("pooling", step.dtype)
     if name is None or step.dilated or (averages and step.parameters["divisor"] is not None):
         return NO_NAME
     counts = str(not step.parameters["count_include_pad"]) if averages else None

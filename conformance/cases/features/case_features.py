@@ -15,8 +15,23 @@ from typing import Any
 
 from conformance.cases import geometry
 from conformance.cases.arrays import NUMPY_DTYPES, SHORT_FLOATS, Array, dtype_kind, json_value
-from conformance.cases.case import ARRAYS_KEY, EXPECTATION_KINDS, FRAMEWORK_SAME, WORDS_KEY, ArrayUse, Case
-from conformance.cases.features.numbers import exceeds_float32, exceeds_int32, is_negative, number_features
+from conformance.cases.case import (
+    ARRAYS_KEY,
+    EXPECTATION_KINDS,
+    FRAMEWORK_SAME,
+    WORDS_KEY,
+    Answers,
+    ArrayUse,
+    Case,
+    Rejected,
+)
+from conformance.cases.features.numbers import (
+    exceeds_float32,
+    exceeds_int32,
+    has_steep_numbers,
+    is_negative,
+    number_features,
+)
 from conformance.cases.features.sizes import exceeds_eight_channels, is_depthwise, output_channels, size_features
 from conformance.cases.generators import DtypeKind, GeneratorName, SpecialValue
 from conformance.cases.geometry import MIN_CROWDED_CELLS, WindowAxis, padding_pairs, parameter_per_axis
@@ -38,6 +53,8 @@ ABSENT = object()
 NON_CONTIGUOUS_USES = frozenset(
     {ArrayUse.FORTRAN, ArrayUse.TRANSPOSED, ArrayUse.STRIDED, ArrayUse.EXPANDED, ArrayUse.VIEW}
 )
+MAX_EXACT_PRODUCT_EXTENT = 4097
+"""Largest extent n for which float32 represents every product of two numbers below n."""
 CONTIGUOUS = "contiguous"
 """Word for the arrays of a case that does not say how the program passes them."""
 
@@ -51,6 +68,12 @@ def _window_extents(case: Case) -> SelectorValue:
     if "window" in case.parameters:
         return compact_value(case.parameters["window"])
     return compact_value(case.inputs["kernel"].shape[2:]) if "kernel" in case.inputs else ABSENT
+
+
+def _violations(case: Case) -> frozenset[str]:
+    """Return the violation for which a case must be rejected, or those of the named rejections of a convention."""
+    expected = case.expect.named.values() if isinstance(case.expect, Answers) else (case.expect,)
+    return frozenset(one.violation for one in expected if isinstance(one, Rejected))
 
 
 @dataclass(frozen=True)
@@ -79,6 +102,7 @@ FEATURES = (
     ),
     Feature("long", lambda case: exceeds_int32(case.inputs["x"])),
     Feature("inexact", lambda case: exceeds_float32(case.inputs["x"])),
+    Feature("steep", lambda case: has_steep_numbers(case.inputs["x"])),
     Feature("alone", geometry.specials_alone_in_window),
     Feature("window", _window_extents),
     Feature("padded", geometry.is_padded, "padding"),
@@ -109,6 +133,7 @@ FEATURES = (
         "stride > window",
     ),
     Feature("disjoint", geometry.has_disjoint_windows),
+    Feature("overpadded", geometry.crops_more_than_the_kernel),
     Feature("output_padded", lambda case: any(parameter_per_axis(case, "output_padding"))),
     Feature("unresized", geometry.keeps_an_extent),
     Feature("far", geometry.has_far_point),
@@ -123,10 +148,12 @@ FEATURES = (
     Feature("arrays", lambda case: case.parameters.get(ARRAYS_KEY, CONTIGUOUS)),
     Feature("words", lambda case: WORDS_KEY in case.parameters or case.parameters.get("padding") == FRAMEWORK_SAME),
     Feature("expect", lambda case: EXPECTATION_KINDS[type(case.expect)]),
+    Feature("violation", _violations),
     Feature("batch", lambda case: case.shape[0]),
     Feature("channels", lambda case: case.shape[1]),
     Feature("monochrome", lambda case: case.shape[1] == 1, "one channel"),
     Feature("empty", lambda case: 0 in case.shape),
+    Feature("wide", lambda case: max(case.shape) > MAX_EXACT_PRODUCT_EXTENT),
     Feature("extent", lambda case: compact_value(case.shape[2:])),
     Feature("level", lambda case: case.level),
     Feature("convention", lambda case: frozenset(filter(None, [case.convention_id]))),

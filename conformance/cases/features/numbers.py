@@ -26,6 +26,8 @@ MAX_WINDOW_CELLS = 300_000
 MAGNITUDES = {88: "88", 127: "127", 2**15: "2^15", 2**24: "2^24", 2**53: "2^53"}
 """Magnitudes above which a dtype or a function loses numbers: exponentials, 8 and 16 bits, and mantissas."""
 
+MAX_FLAT_DIFFERENCE = 64
+"""Largest difference of two numbers that are not steep."""
 MAX_EXACT_FLOAT32 = 2**24
 """float32 represents all whole numbers up to this magnitude."""
 
@@ -51,6 +53,15 @@ def exceeds_float32(spec: ArraySpec) -> bool:
     numbers = spec.make()
     large = numbers[(numbers > MAX_EXACT_FLOAT32) | (numbers < -MAX_EXACT_FLOAT32)]
     return any(int(np.float32(number)) != number for number in np.unique(large).tolist())
+
+
+def has_steep_numbers(spec: ArraySpec) -> bool:
+    """Whether two finite numbers of an array differ by more than 64, so that exp of the difference is below 1.7e-28."""
+    if not geometry.is_inspected(spec):
+        return False
+    numbers = spec.make().astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    return bool(finite.size) and bool(finite.max() - finite.min() > MAX_FLAT_DIFFERENCE)
 
 
 def _planes(numbers: Array) -> Array:

@@ -13,6 +13,7 @@ from tests import ROOT
 from tests.support.fake_backends import load
 
 X = "x: {values: arange, shape: [1, 1, 5, 5]}"
+KERNEL_OF_TWO = "{values: arange, shape: [1, 1, 2, 2]}"
 ROW = "x: {values: arange, shape: [1, 1, 4, 4]}"
 PAGE = ROOT / "docs" / "ledger.md"
 
@@ -66,6 +67,7 @@ def test_padding_on_one_axis_is_not_padding_before_every_axis():
         (f"{X}, window: 2", "max_pool", "extent", 5),
         (f"{X}, window: 2", "max_pool", "expect", "value"),
         (f"{X}, window: 2, stride: 0, expect: {{rejected: StrideIsZero}}", "max_pool", "expect", "rejected"),
+        (f"{X}, window: 2, stride: 0, expect: {{rejected: StrideIsZero}}", "max_pool", "violation", {"StrideIsZero"}),
         (f"{X}, window: 2", "max_pool", "negative", False),
         ("x: {values: arange, shape: [1, 1, 3], start: -3}, window: 2", "max_pool", "negative", True),
         ("x: {values: arange, shape: [1, 1, 3], start: -2}, window: 2", "max_pool", "negative", False),
@@ -174,6 +176,16 @@ def test_padding_on_one_axis_is_not_padding_before_every_axis():
             True,
         ),
         (f"{X}, window: 2", "max_pool", "output_padded", False),
+        (f"{X}, kernel: {KERNEL_OF_TWO}, stride: 2, padding: [[2, 0], [0, 0]]", "conv_transpose", "overpadded", True),
+        (f"{X}, kernel: {KERNEL_OF_TWO}, stride: 2, padding: [[1, 2], [1, 2]]", "conv_transpose", "overpadded", False),
+        (f"{X}, kernel: {KERNEL_OF_TWO}, stride: 2, dilation: 2, padding: 2", "conv_transpose", "overpadded", False),
+        (f"{X}, kernel: {KERNEL_OF_TWO}, stride: 1, padding: 2", "conv_transpose", "overpadded", False),
+        (f"{X}, kernel: {KERNEL_OF_TWO}, stride: 2, padding: 2", "conv", "overpadded", False),
+        ("x: {values: [0, 64], shape: [1, 1, 2]}, window: 2", "softmax_pool", "steep", False),
+        ("x: {values: [0, 64.5, .inf], shape: [1, 1, 3]}, window: 2", "softmax_pool", "steep", True),
+        ("x: {values: arange, shape: [1, 4097, 1]}, size: 1, mode: linear", "resize", "wide", False),
+        ("x: {values: arange, shape: [1, 4098, 1]}, size: 1, mode: linear", "resize", "wide", True),
+        (f"{X}, window: 3", "max_pool", "violation", set()),
         (f"{X}, size: [5, 3], mode: cubic", "resize", "unresized", True),
         (f"{X}, size: [3, 3], mode: cubic", "resize", "unresized", False),
         ("x: {values: arange, shape: [1, 1, 1, 2]}, size: [1, 3], mode: linear", "resize", "unresized", False),

@@ -73,9 +73,10 @@ def test_a_condition_remains_if_cases_of_the_rank_and_dtype_differ_or_do_not_exi
     assert declaration_for(declared, convention, other) is declared
 
 
+CEIL = "avg_pool/window-in-the-padding-with-ceil"
 OBSERVED = {
-    "max_pool": {"max_pool/window-of-padding-only", "max_pool/order-of-subnormals"},
-    "min_pool_grad": {"max_pool/window-of-padding-only", "max_pool/order-of-subnormals", "min_pool_grad/tie"},
+    "max_pool": {"max_pool/window-of-padding-only", "max_pool/order-of-subnormals", CEIL},
+    "min_pool_grad": {"max_pool/window-of-padding-only", "max_pool/order-of-subnormals", "min_pool_grad/tie", CEIL},
     "global_max_pool": {
         "global_max_pool/channel-of-minus-infinity",
         "global_max_pool/nan-in-channel",
@@ -86,8 +87,9 @@ OBSERVED = {
         "avg_pool/integers",
         "avg_pool/integers-in-int32",
         "avg_pool/accumulation-in-float16",
+        CEIL,
     },
-    "avg_pool_grad": set(),
+    "avg_pool_grad": {CEIL},
     "adaptive_avg_pool": {"adaptive_avg_pool/accumulation-in-float16"},
     "global_avg_pool": {
         "avg_pool/integers",
@@ -99,8 +101,8 @@ OBSERVED = {
         "adaptive_max_pool_grad/tie-in-a-plane",
         "max_pool/order-of-subnormals",
     },
-    "lp_pool": {"lp_pool/power-that-overflows"},
-    "lp_pool_grad": {"lp_pool/p-1-of-negative-values", "lp_pool/odd-p-of-negative-values"},
+    "lp_pool": {"lp_pool/power-that-overflows", CEIL},
+    "lp_pool_grad": {"lp_pool/p-1-of-negative-values", "lp_pool/odd-p-of-negative-values", CEIL},
     "max_unpool_grad": {
         "max_pool/window-of-padding-only",
         "max_pool/padding-equal-to-window",
@@ -152,6 +154,40 @@ def test_convolution_observes_the_convention_where_sums_exceed_float16(operator,
     assert (f"{operator}/sum-that-overflows-in-float16" in conventions_of(candidate)) == observes
 
 
+@pytest.mark.parametrize(
+    ("window", "stride", "padding", "rounding", "observes"),
+    [
+        (1, 1, (0, 1), "ceil", True),
+        (1, 1, (0, 1), "floor", False),
+        (2, 1, (0, 1), "ceil", False),
+        (2, 2, (0, 2), "ceil", True),
+        (2, 2, (0, 1), "ceil", False),
+        (1, 2, (0, 2), "ceil", True),
+        (3, 2, (0, 2), "ceil", False),
+    ],
+)
+def test_a_window_that_starts_in_the_padding_is_a_convention_with_ceil(window, stride, padding, rounding, observes):
+    sizes = {"extent": (4,), "window": (window,), "stride": (stride,), "padding": (padding,), "rounding": rounding}
+    levels = {name: level for name, level in TIED.levels.items() if name != "output"} | sizes
+    candidate = Candidate("avg_pool", {**levels, "count_include_pad": True, "divisor": None}, TIED.inputs)
+    assert (CEIL in conventions_of(candidate)) == observes
+
+
+@pytest.mark.parametrize(
+    ("dtype", "mode", "size", "observes"),
+    [
+        ("float16", "nearest", 5, True), ("float16", "nearest", 2, False), ("float16", "linear", 2, True),
+        ("bfloat16", "cubic", 9, True), ("float32", "linear", 9, False),
+    ],
+)  # fmt: skip
+def test_sums_of_gradients_in_16_bits_are_a_convention(dtype, mode, size, observes):
+    levels = {"rank": 1, "batch": 1, "channels": 1, "extent": (4,), "size": (size,), "mode": mode, "dtype": dtype,
+              "coordinates": "half_pixel", "values": "integers"}  # fmt: skip
+    candidate = Candidate("resize_grad", levels, {"x": {"values": "integers"}, "grad": {"values": "integers"}})
+    conventions = {one for one in conventions_of(candidate) if "accumulation" in one}
+    assert conventions == ({f"resize_grad/accumulation-in-{dtype}"} if observes else set())
+
+
 def empty_conventions(operator):
     moves = OPERATORS[operator].geometry in {Geometry.WINDOWS, Geometry.PADS}
     return {f"{operator}/empty-{name}" for name in EMPTY_FACTORS if not (moves and name == "extent")}
@@ -167,7 +203,7 @@ def test_conventions_follow_from_the_properties_of_an_operator(operator):
 @pytest.mark.parametrize(
     ("operator", "names"),
     [
-        ("unfold", {"batch"}), ("fold", {"batch"}), ("quantize", {"batch"}), ("dequantize", {"batch"}),
+        ("unfold", {"batch"}), ("fold", {"batch", "channels"}), ("quantize", {"batch"}), ("dequantize", {"batch"}),
         ("fold_grad", set()), ("unfold_grad", set()), ("quantized_avg_pool", set()), ("resize", set()),
         ("softmax_pool", set()), ("depth_to_space", set()),
     ],
