@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 
 from conformance.adapters import tensorflow, tfjs
-from conformance.adapters.api import ALL_DTYPES, INDENT, Sizes
+from conformance.adapters.api import ALL_DTYPES, COMPLETE_LEVELS, INDENT, Sizes
 from conformance.adapters.api.javascript import missing_node
 from conformance.adapters.routes.batch_lines import TENSOR_SPECS, function_of_models, named_arrays
 from conformance.adapters.routes.onnx_runtimes import TO_NUMPY
 from conformance.adapters.routes.route import FIXED, BatchExport, ModelRunner, make_route, model_lines
 from conformance.adapters.routes.tensorflow_lite import JOINT_FUNCTION, ONES, tensor_specs
-from reports.results.vocabulary import ROUTE_ARROW
+from reports.results.vocabulary import ROUTE_ARROW, Level
 
 PACKAGES = ("tensorflow", "tensorflowjs", "numpy")
 NPM_PACKAGES = tfjs.NPM_PACKAGES
@@ -125,6 +125,9 @@ SURFACES = tuple(
         ones=ones,
         batch=BATCH,
         missing_requirement=missing_node,
+        # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
+        max_level=Level.SMOKE,
+        operator_levels={} if ones else COMPLETE_LEVELS,
     )
     for ones in ("", ONES)
     for backend, runner in RUNNERS.items()
