@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from conformance.adapters import keras, openvino
-from conformance.adapters.api import INDENT, AdapterVariant, Sizes, Surface
+from conformance.adapters.api import COMPLETE_LEVELS, INDENT, AdapterVariant, Level, Sizes, Surface
 from conformance.adapters.jax.windows import inline_jit_lines
 from conformance.adapters.routes.batch_lines import CALLED, TENSORS, named_arrays
 from conformance.adapters.routes.onnx_runtimes import (
@@ -115,6 +115,9 @@ def _surface(source: Surface, runtime: str) -> Surface:
         without_dtypes={"bfloat16"},
         batch=_batch(runtime),
         bfloat16=None,
+        # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
+        max_level=Level.SMOKE,
+        operator_levels=COMPLETE_LEVELS,
     )
 
 
