@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from conformance.adapters import tensorflow
-from conformance.adapters.api import COMPLETE_LEVELS, Sizes
+from conformance.adapters.api import Sizes
 from conformance.adapters.routes.batch_lines import TENSOR_SPECS, function_of_models, named_arrays
 from conformance.adapters.routes.onnx_runtimes import (
     EVALUATOR,
@@ -17,7 +17,7 @@ from conformance.adapters.routes.onnx_runtimes import (
 )
 from conformance.adapters.routes.route import FIXED, BatchExport, make_route, model_lines
 from conformance.adapters.routes.tensorflow_lite import JOINT_FUNCTION, ONES, tensor_specs
-from reports.results.vocabulary import ROUTE_ARROW, Level
+from reports.results.vocabulary import ROUTE_ARROW
 
 PACKAGES = ("tensorflow", "tf2onnx", "onnx", "onnxruntime", "numpy")
 THREADS = tensorflow.THREADS
@@ -61,9 +61,6 @@ SURFACES = tuple(
         ones=ones,
         batch=BATCH,
         bfloat16=None,
-        # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
-        max_level=Level.SMOKE,
-        operator_levels={} if ones else COMPLETE_LEVELS,
     )
     for ones in ("", ONES)
 )
