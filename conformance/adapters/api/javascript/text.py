@@ -12,6 +12,7 @@ from conformance.cases.arrays import Array
 INDENT = "  "
 ASSIGNMENT = re.compile(r"(\w+) = ")
 OPEN_ENDS = ("{", ";", "(", "[", ",")
+MOST_ARGUMENTS = 65_535
 
 
 def number(value: float) -> str:
@@ -52,7 +53,9 @@ def _array(array: Array) -> str:
     """Return an array with channels first, as the worker passes inputs to programs."""
     kind = {"float32": "Float32Array", "int32": "Int32Array"}[array.dtype.name]
     values = ", ".join(number(value) for value in array.ravel().tolist())
-    return f'{{ data: {kind}.of({values}), shape: {list_of(array.shape)}, dtype: "{array.dtype.name}" }}'
+    # A call takes at most 65,535 arguments; an array literal has no such limit.
+    data = f"{kind}.of({values})" if array.size <= MOST_ARGUMENTS else f"{kind}.from([{values}])"
+    return f'{{ data: {data}, shape: {list_of(array.shape)}, dtype: "{array.dtype.name}" }}'
 
 
 def _program(names: Sequence[str], lines: Sequence[str]) -> str:
