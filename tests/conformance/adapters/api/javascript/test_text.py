@@ -24,6 +24,11 @@ def test_constant_array_has_every_bit_and_its_shape():
     assert JAVASCRIPT.array(array) == '{ data: Float32Array.of(1.5, -0.0), shape: [1, 2], dtype: "float32" }'
 
 
+@pytest.mark.parametrize(("count", "start"), [(65_535, "Int32Array.of(0, "), (65_536, "Int32Array.from([0, ")])
+def test_constant_array_of_many_numbers_is_not_a_call_with_many_arguments(count, start):
+    assert f"{{ data: {start}" in JAVASCRIPT.array(np.zeros(count, np.int32))
+
+
 def test_a_line_with_an_open_list_has_no_semicolon():
     assert JAVASCRIPT.program(["x"], ["x = f(", "  [", "    x,", "  ],", ")", "return x"]) == (
         "function run(x) {\n  x = f(\n    [\n      x,\n    ],\n  );\n  return x;\n}\n"
