@@ -106,9 +106,9 @@ SURFACES = tuple(
         without_dtypes={"bfloat16"},
         exported={"quantized_conv"},
         bfloat16=None,
-        # There is no complete run of level standard, see docs/how-to/choose-a-route.md.
-        max_level=Level.SMOKE,
-        operator_levels=COMPLETE_LEVELS,
+        # There is no complete run of level standard with XNNPACK, see docs/how-to/choose-a-route.md.
+        max_level=Level.SMOKE if partitioner else Level.EXHAUSTIVE,
+        operator_levels=COMPLETE_LEVELS if partitioner else {},
     )
     for runtime, partitioner in PARTITIONERS.items()
 )
