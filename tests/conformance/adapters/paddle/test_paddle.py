@@ -138,6 +138,11 @@ def test_a_layer_differentiates_its_own_parameters():
     assert "(x,) = paddle.grad(x, conv.weight, grad)" in translate(case, LAYERS).text
 
 
+def test_padding_by_name_is_not_written_for_a_dtype_without_a_kernel():
+    assert not isinstance(words.pool(functional_call, pool()), Unsupported)
+    assert isinstance(words.pool(functional_call, pool(dtype="uint8")), Unsupported)
+
+
 @pytest.mark.parametrize("pad", [words.functional_pad, words.layer_pad])
 def test_negative_pads_have_the_dtypes_of_other_pads(pad):
     cropped = {"mode": "reflect", "pads": ((0, 0), (0, -1))}
