@@ -183,6 +183,7 @@ def test_a_gradient_with_divided_weights_has_a_limited_output(sweeps, mode, divi
     draws = (space.draw(Rng("long", number)) for number in range(400))
     first = next(one for one in draws if one and one.rank == 1 and not one.violation and "size" in one.levels)
     levels = {"mode": mode, "antialias": divides, "exclude_outside": divides, "coordinates": "half_pixel"}
+    levels |= {"nearest_rounding": "round_prefer_floor", "cubic_a": -0.75}
     assert is_affordable(first.with_levels(**levels, size=(2000,)))
     assert is_affordable(first.with_levels(**levels, size=(2001,))) is affordable
 
